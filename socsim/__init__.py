@@ -1,0 +1,32 @@
+"""Discrete-event simulation of LLM inference on SoCs with CPU, GPU and NPU.
+
+`socsim.run("lunar-lake-268v")` simulates a request on every device of a platform and returns a `Result`; the command
+line `socsim run` tells the same story. Names are loaded when they are first used, so that `import socsim` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from socsim.pipeline import load_platform, load_workload, run
+    from socsim.result import Result
+
+__version__ = "0.1.0"
+__all__ = ["Result", "__version__", "load_platform", "load_workload", "run"]
+
+_HOME = {
+    "Result": "socsim.result",
+    "load_platform": "socsim.pipeline",
+    "load_workload": "socsim.pipeline",
+    "run": "socsim.pipeline",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'socsim' has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,8 @@
+"""`python -m socsim` is the command `socsim`."""
+
+import sys
+
+from socsim.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

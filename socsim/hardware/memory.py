@@ -1,0 +1,80 @@
+"""Shared memory: DRAM, system cache and fabric."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from socsim.schema.quantity import Bandwidth, EnergyPerByte, Power, Size, Time
+from socsim.schema.spec import Spec
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class DramEfficiency(Spec):
+    """Share of the peak that each access pattern reaches, refresh and turnaround included."""
+
+    stream: Share
+    """Long sequential reads (weights)."""
+    mixed: Share
+    """Reads and writes interleaved (activations, KV)."""
+    random: Share
+    """Short scattered reads (gathers)."""
+    shared: Share
+    """Further factor on all of them while several requesters are active."""
+
+
+class DramBackground(Spec):
+    """Background power of the whole DRAM by state; null is unknown."""
+
+    active: Power | None = None
+    idle: Power | None = None
+    power_down: Power | None = None
+    self_refresh: Power | None = None
+
+
+class DramEnergy(Spec):
+    """Energy of the DRAM device and its interface; quoted per bit or byte, so bandwidth what-ifs leave it alone."""
+
+    read: EnergyPerByte | None = None
+    write: EnergyPerByte | None = None
+    background: DramBackground = DramBackground()
+
+
+class DramSpec(Spec):
+    """External memory."""
+
+    type: str
+    capacity: Size
+    usable_fraction: Share
+    """Share of the capacity that one request's model and KV cache may take."""
+    peak_bandwidth: Bandwidth
+    channels: Annotated[int, Field(ge=1)] | None = None
+    efficiency: DramEfficiency
+    latency: Time
+    energy: DramEnergy
+
+
+class SystemCacheSpec(Spec):
+    """Memory-side cache shared by all devices: absorbs activations and KV that fit; weights bypass it."""
+
+    capacity: Size
+    bandwidth: Bandwidth
+    energy: EnergyPerByte | None = None
+
+
+class FabricSpec(Spec):
+    """Interconnect between the devices' ports and the memory."""
+
+    bandwidth: Bandwidth
+    latency: Time
+    energy: EnergyPerByte | None = None
+
+
+class MemorySpec(Spec):
+    """The shared memory system."""
+
+    dram: DramSpec
+    system_cache: SystemCacheSpec | None = None
+    fabric: FabricSpec | None = None

@@ -1,0 +1,64 @@
+"""Runtime profiles (`socsim: runtime/v1`): what the software adds on a device class."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from socsim.schema.quantity import Time
+from socsim.schema.spec import Spec
+from socsim.workload.deployment import Fusion
+from socsim.workload.formats import FormatName
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class KernelEfficiency(Spec):
+    """Shares of what the hardware could do, by operator class."""
+
+    matmul: Share = 1.0
+    """Of the peak MAC rate, many rows (prefill)."""
+    matvec: Share = 1.0
+    """Of the peak MAC rate, few rows (decode)."""
+    attention: Share = 1.0
+    vector: Share = 1.0
+    stream: Share = 1.0
+    """Of the port's bandwidth, weights of few-row matmuls (decode)."""
+    prefill_stream: Share | None = None
+    """Of the port's bandwidth in prefill; null = stream."""
+    kv_stream: Share | None = None
+    """Of the port's bandwidth for KV reads; null = stream."""
+
+
+class RuntimeDevice(Spec):
+    """The profile on one device class."""
+
+    launch_overhead: Time = 0.0
+    """Software time per kernel."""
+    layer_overhead: Time = 0.0
+    """Software time per block and step that no tensor accounts for (synchronization, graph segments)."""
+    prefill_overhead: Time = 0.0
+    """Software time per prefill."""
+    host_time_per_token: Time = 0.0
+    """Host CPU time per step: sampling over the vocabulary, bookkeeping."""
+    efficiency: KernelEfficiency = KernelEfficiency()
+    fusion: Fusion = Fusion()
+    kv_format: FormatName | None = None
+    activation_format: FormatName | None = None
+    compute_type: dict[str, str] = Field(default_factory=dict)
+    """Compute type by weight format where the runtime does not take the device's best: {int8: int8} = W8 with dynamically
+    quantized activations."""
+    compile_time_per_layer: Time = 0.0
+    """Graph compilation at cold start."""
+    load_bandwidth_fraction: Share = 1.0
+    overridden: dict[str, str] = Field(default_factory=dict)
+
+
+class RuntimeSpec(Spec):
+    """A software profile per device class."""
+
+    socsim: Literal["runtime/v1"] = "runtime/v1"
+    name: str
+    description: str = ""
+    devices: Annotated[dict[Literal["cpu", "gpu", "npu"], RuntimeDevice], Field(min_length=1)]

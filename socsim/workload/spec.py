@@ -1,0 +1,76 @@
+"""The workload: one LLM request (or a repeated one) and how it is deployed, placed and governed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from socsim.schema.quantity import Bandwidth, Time
+from socsim.schema.spec import Spec
+from socsim.workload.deployment import Deployment
+
+
+class Repeat(Spec):
+    """A long scenario: the request starts again every `every` (0 s: back to back) until `for` has passed."""
+
+    every: Time
+    duration: Annotated[Time, Field(alias="for")]
+
+
+class Request(Spec):
+    """Token counts of one request; either count may be 0, not both."""
+
+    prompt_tokens: Annotated[int, Field(ge=0, le=10_000_000)]
+    output_tokens: Annotated[int, Field(ge=0, le=10_000_000)]
+    batch: Annotated[int, Field(ge=1, le=65_536)] = 1
+    cached_tokens: Annotated[int, Field(ge=0)] = 0
+    repeat: Repeat | None = None
+
+
+class PlacementSpec(Spec):
+    """Which device runs what. Explicit prefill, decode and operators win over default."""
+
+    default: str | None = None
+    prefill: str | None = None
+    decode: str | None = None
+    operators: dict[Literal["attention", "norm", "linear", "elementwise", "head"], str] = Field(default_factory=dict)
+
+
+class BackgroundSpec(Spec):
+    """Other load on a device: constant traffic, periodic bursts, or another workload."""
+
+    device: str
+    traffic: Bandwidth | None = None
+    period: Time | None = None
+    duty: Annotated[float, Field(gt=0, le=1)] | None = None
+    workload: str | None = None
+
+
+class Qos(Spec):
+    """Quality of service of one requester at the DRAM and fabric."""
+
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    cap: Bandwidth | None = None
+
+
+class Policies(Spec):
+    """Software policies: governors per device and quality of service per requester."""
+
+    governors: dict[str, str] = Field(default_factory=dict)
+    qos: dict[str, Qos] = Field(default_factory=dict)
+
+
+class WorkloadSpec(Spec):
+    """`socsim: workload/v1`."""
+
+    socsim: Literal["workload/v1"] = "workload/v1"
+    name: str = ""
+    description: str = ""
+    model: str
+    request: Request
+    runtime: str | None = None
+    deployment: Deployment = Field(default_factory=Deployment)
+    placement: PlacementSpec = Field(default_factory=PlacementSpec)
+    policies: Policies = Field(default_factory=Policies)
+    background: list[BackgroundSpec] = Field(default_factory=list)
