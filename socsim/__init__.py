@@ -1,7 +1,7 @@
 """Discrete-event simulation of LLM inference on SoCs with CPU, GPU and NPU.
 
 `socsim.run("lunar-lake-268v")` simulates a request on every device of a platform and returns a `Result`; the command
-line `socsim run` tells the same story. Names are loaded when they are first used, so that `import socsim` costs nothing.
+line `socsim run` tells the same story. Names are loaded when first used, so that `import socsim` costs nothing.
 """
 
 from importlib import import_module
