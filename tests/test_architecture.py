@@ -1,0 +1,196 @@
+"""The house keeps its floors: who may import whom, how long a file may grow, what a start may cost."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import socsim
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "socsim"
+
+# Ground floor first. A module imports only from its own floor or from those above it in this table.
+FLOORS = (
+    ("errors", "units", "registry", "data"),
+    ("schema",),
+    ("timeline",),
+    ("workload",),
+    ("power",),
+    ("hardware",),
+    ("mapping",),
+    ("sim",),
+    ("metrics",),
+    ("result", "report"),
+    ("pipeline",),
+    ("study",),
+    ("cli", "__init__", "__main__"),
+)
+FLOOR_OF = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
+
+HEAVY = {"numpy", "pandas", "plotly", "pyarrow", "pydantic", "simpy", "yaml", "jinja2", "rich", "scipy"}
+LIGHT_PARTS = {"cli", "__init__", "__main__", "errors", "units", "registry", "data"}
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 50
+SAYS_NOTHING = re.compile(r"(^|_)(utils?|helpers?|managers?)(_|$)|^(common|core)$")
+UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E)\b")
+
+
+class Import(NamedTuple):
+    """One import: the dotted name asked for, the line, and whether it runs when the module is loaded."""
+
+    name: str
+    line: int
+    at_load: bool
+
+
+def sources(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def imports_of(tree: ast.AST, at_load: bool = True) -> Iterator[Import]:
+    """Every absolute import below `tree`; those in functions and under TYPE_CHECKING do not run at load."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, node.lineno, at_load) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (Import(f"{node.module}.{alias.name}", node.lineno, at_load) for alias in node.names)
+        else:
+            later = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or is_type_checking(node)
+            yield from imports_of(node, at_load and not later)
+
+
+def part_of(path: Path) -> str:
+    """The entry of FLOORS that a file of the package belongs to."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imported_part(name: str) -> str | None:
+    """The part of socsim that a dotted name lies in; None for other packages and for the version."""
+    words = name.split(".")
+    if words[0] != "socsim" or words[1:] == ["__version__"]:
+        return None
+    return words[1] if len(words) > 1 and words[1] in FLOOR_OF else "__init__"
+
+
+def faults_of(part: str, tree: ast.AST) -> Iterator[str]:
+    """What is wrong with the imports of one module that lies in `part`."""
+    for name, line, at_load in imports_of(tree):
+        target = imported_part(name)
+        if target is not None and FLOOR_OF[target] > FLOOR_OF[part]:
+            yield f"{line}: {part} must not import {name}: {target} lies on a higher floor"
+        if target == "sim" and part not in {"sim", "pipeline"}:
+            yield f"{line}: only the pipeline starts simulations, {part} must not import {name}"
+        if name.split(".")[0] == "simpy" and part != "sim":
+            yield f"{line}: only sim/ knows SimPy, {part} must not import {name}"
+        if at_load and part in LIGHT_PARTS and name.split(".")[0] in HEAVY:
+            yield f"{line}: {part} is on the way to every command's start: import {name} where it is used"
+
+
+def listing(faults: list[str]) -> str:
+    return "\n" + "\n".join(faults)
+
+
+def test_every_part_of_the_package_has_a_floor():
+    assert {part_of(path) for path in sources("socsim")} <= set(FLOOR_OF)
+
+
+def test_imports_point_down_only():
+    faults = [
+        f"{path.relative_to(ROOT)}:{fault}"
+        for path in sources("socsim")
+        for fault in faults_of(part_of(path), ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert not faults, listing(faults)
+
+
+@pytest.mark.parametrize(
+    ("part", "source", "word"),
+    [
+        ("schema", "from socsim.workload import spec", "higher floor"),
+        ("power", "def f():\n    from socsim import hardware", "higher floor"),
+        ("hardware", "import socsim", "higher floor"),
+        ("metrics", "from socsim.sim.server import Server", "only the pipeline"),
+        ("mapping", "from simpy import Environment", "only sim/"),
+        ("cli", "import pandas as pd", "start"),
+        ("errors", "try:\n    import yaml\nexcept ImportError:\n    pass", "start"),
+    ],
+)
+def test_a_wrong_import_is_found(part, source, word):
+    (fault,) = faults_of(part, ast.parse(source))
+    assert word in fault
+
+
+@pytest.mark.parametrize(
+    ("part", "source"),
+    [
+        ("workload", "from socsim.schema.loader import load\nfrom socsim.workload.ops import MatMul\nimport numpy"),
+        ("pipeline", "from socsim.sim.simulation import simulate"),
+        ("sim", "import simpy"),
+        ("report", "from socsim import __version__\nfrom socsim.result import Result"),
+        ("cli", "def main():\n    import pandas\n    from socsim import pipeline"),
+        ("cli", "if TYPE_CHECKING:\n    import pandas"),
+    ],
+)
+def test_a_right_import_is_left_alone(part, source):
+    assert not list(faults_of(part, ast.parse(source)))
+
+
+def test_files_are_short():
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in sources("socsim", "tests")}
+    faults = [f"{path.relative_to(ROOT)}: {n} lines" for path, n in lengths.items() if n > MAX_FILE_LINES]
+    assert not faults, listing(faults)
+
+
+def test_functions_are_of_one_thought():
+    faults = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name} has {node.end_lineno - node.lineno + 1} lines"
+        for path in sources("socsim")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if node.end_lineno - node.lineno >= MAX_FUNCTION_LINES
+    ]
+    assert not faults, listing(faults)
+
+
+def test_module_names_say_what_is_inside():
+    modules = {path.relative_to(ROOT) for path in sources("socsim", "tests")}
+    faults = [str(path) for path in sorted(modules) if any(map(SAYS_NOTHING.search, path.with_suffix("").parts))]
+    assert not faults, listing(faults)
+
+
+def test_nothing_is_left_unfinished():
+    faults = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sources("socsim", "tests")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if UNFINISHED.search(line)
+    ]
+    assert not faults, listing(faults)
+
+
+def test_starting_the_command_loads_nothing_heavy():
+    code = "import sys, socsim.cli; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert HEAVY.isdisjoint(loaded)
+
+
+@pytest.mark.parametrize("name", socsim.__all__)
+def test_the_package_exports_what_it_names(name):
+    assert getattr(socsim, name) is not None
+    assert name in dir(socsim)
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(AttributeError, match=r"no attribute 'rum'.*load_platform.*run"):
+        _ = socsim.rum
