@@ -21,11 +21,11 @@ class Projection(NamedTuple):
 
 
 class BlockGroup(NamedTuple):
-    """A run of `count` consecutive identical blocks, starting at layer `first_layer`."""
+    """A run of `layers` consecutive identical blocks, starting at layer `first_layer`."""
 
     block: Block
     first_layer: int
-    count: int
+    layers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class Architecture:
     @property
     def parameters(self) -> int:
         """All parameters, tied tensors once."""
-        blocks = sum(group.count * self.block_parameters(group.block) for group in self.block_groups())
+        blocks = sum(group.layers * self.block_parameters(group.block) for group in self.block_groups())
         return blocks + self._outer_parameters
 
     @property
@@ -248,7 +248,7 @@ class Architecture:
         Embedding table and head count in full, as in the figures published for Mixtral (12.9 B), Qwen3-30B-A3B
         (3.3 B) and DeepSeek-V3 (37 B); the gpt-oss card leaves the embedding table out (20b: 3.6 B, here 4.2 B).
         """
-        blocks = sum(group.count * self.active_block_parameters(group.block) for group in self.block_groups())
+        blocks = sum(group.layers * self.active_block_parameters(group.block) for group in self.block_groups())
         return blocks + self._outer_parameters
 
     @property

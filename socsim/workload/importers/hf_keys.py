@@ -1,26 +1,17 @@
 """The vocabulary of Hugging Face config files: what each key may hold, and typed access to checked values.
 
 `KEYS` is the one place that says what a legal value is. A family (see `hf_families`) says which keys it requires
-and which defaults it takes over; `complaints` compares a config with both and finds everything at once.
+and which defaults it takes over; `key_problems` compares a config with both and finds everything at once.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-MISSING = object()
-
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """What is wrong with one key of a config."""
-
-    key: str
-    value: object  # MISSING when the key is absent
-    message: str
-    expected: str
+from socsim.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +20,17 @@ class Count:
 
     most: int
     least: int = 1
+    or_null: bool = False  # null is a statement ("no window"), not a gap
 
     @property
     def expected(self) -> str:
         """The legal values in words."""
-        return f"a whole number from {self.least} to {self.most}"
+        return f"a whole number from {self.least} to {self.most}" + (" or null" if self.or_null else "")
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is such a number; true and false are not."""
+        if value is None:
+            return self.or_null
         return isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
 
 
@@ -53,13 +47,18 @@ class Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """true or false."""
+    """true or false, or only one of them where the other one is not modelled."""
 
-    expected: str = "true or false"
+    only: bool | None = None
+
+    @property
+    def expected(self) -> str:
+        """The legal values in words."""
+        return "true or false" if self.only is None else str(self.only).lower()
 
     def accepts(self, value: object) -> bool:
-        """Whether `value` is a truth value; 0 and 1 are not."""
-        return isinstance(value, bool)
+        """Whether `value` is a legal truth value; 0 and 1 are not."""
+        return isinstance(value, bool) and self.only in (None, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +137,8 @@ KEYS: dict[str, Kind] = {
     "bias": _FLAG,
     "attention_bias": _FLAG,
     "mlp_bias": _FLAG,
-    "qk_layernorm": _FLAG,
-    "sliding_window": Count(_TOKENS),
+    "qk_layernorm": Flag(only=False),
+    "sliding_window": Count(_TOKENS, or_null=True),
     "use_sliding_window": _FLAG,
     "max_window_layers": Count(_LAYERS, least=0),
     "sliding_window_pattern": Count(_LAYERS),
@@ -159,7 +158,7 @@ KEYS: dict[str, Kind] = {
     "decoder_sparse_step": Count(_LAYERS),
     "mlp_only_layers": LayerList(Count(_LAYERS, least=0)),
     # multi-head latent attention
-    "q_lora_rank": Count(_WIDTH),
+    "q_lora_rank": Count(_WIDTH, or_null=True),
     "kv_lora_rank": Count(_WIDTH),
     "qk_nope_head_dim": Count(1 << 16),
     "qk_rope_head_dim": Count(1 << 16),
@@ -216,29 +215,35 @@ class Values:
         return self.entries.get(key) is not None
 
 
-def complaints(config: Mapping[str, object], required: tuple[str, ...], optional: Mapping[str, object]) -> list[Complaint]:
+Config = Mapping[str, object]
+
+
+def key_problems(config: Config, required: tuple[str, ...], optional: Mapping[str, object]) -> list[Problem]:
     """Everything wrong with single keys: required ones missing or illegal, optional ones illegal."""
-    found = list(_required_complaints(config, required))
-    found.extend(_value_complaints(config, [key for key in optional if config.get(key) is not None]))
-    return found
+    given = [key for key in required if key in config]
+    given += [key for key in optional if config.get(key) is not None]
+    return [*_gaps(config, required), *_illegal_values(config, given)]
 
 
-def _required_complaints(config: Mapping[str, object], required: tuple[str, ...]) -> Iterator[Complaint]:
+def _gaps(config: Config, required: tuple[str, ...]) -> Iterator[Problem]:
     for key in required:
         if key not in config:
-            yield Complaint(key, MISSING, f"'{key}' is missing, and it sizes the model", KEYS[key].expected)
-        elif config[key] is None:
-            yield Complaint(key, None, f"'{key}' is null, and it sizes the model", KEYS[key].expected)
-    yield from _value_complaints(config, [key for key in required if config.get(key) is not None])
+            message = "is missing, and nothing that sizes the model is guessed"
+            yield Problem(message, path=key, expected=KEYS[key].expected)
 
 
-def _value_complaints(config: Mapping[str, object], keys: list[str]) -> Iterator[Complaint]:
+def _illegal_values(config: Config, keys: list[str]) -> Iterator[Problem]:
     for key in keys:
         if not KEYS[key].accepts(config[key]):
-            yield Complaint(key, config[key], f"'{key}' cannot be {config[key]!r}", KEYS[key].expected)
+            yield value_problem(key, config[key], "is not a legal value", KEYS[key].expected)
 
 
-def checked_values(config: Mapping[str, object], required: tuple[str, ...], optional: Mapping[str, object]) -> Values:
+def value_problem(key: str, value: object, message: str, expected: str | None = None) -> Problem:
+    """A problem with the value of one key, shown as JSON would write it."""
+    return Problem(message, path=key, value=json.dumps(value, default=str), expected=expected)
+
+
+def checked_values(config: Config, required: tuple[str, ...], optional: Mapping[str, object]) -> Values:
     """The values of a config without complaints; null or absent optional keys take their default."""
     entries = {key: config[key] for key in required}
     for key, default in optional.items():
