@@ -69,14 +69,16 @@ def _uniform(values: Values, block: Block) -> tuple[Block, ...]:
     return (block,) * values.count("num_hidden_layers")
 
 
-def _windowed(values: Values, block: Block, sliding: Callable[[int], bool]) -> tuple[Block, ...]:
+def _windowed(values: Values, blocks: tuple[Block, ...], sliding: Callable[[int], bool]) -> tuple[Block, ...]:
     """The window goes to the layers of an explicit `layer_types` list, else where `sliding(layer)` holds."""
-    window = values.optional("sliding_window")
-    windowed = replace(block, attention=replace(block.attention, window=window))
     types = values.names("layer_types")
-    layers = range(values.count("num_hidden_layers"))
-    chosen = [types[layer] == SLIDING if types else sliding(layer) for layer in layers]
-    return tuple(windowed if is_sliding else block for is_sliding in chosen)
+    narrowed = {block: _with_window(block, values.optional("sliding_window")) for block in blocks}
+    chosen = [types[layer] == SLIDING if types else sliding(layer) for layer in range(len(blocks))]
+    return tuple(narrowed[block] if is_sliding else block for block, is_sliding in zip(blocks, chosen, strict=True))
+
+
+def _with_window(block: Block, window: int | None) -> Block:
+    return replace(block, attention=replace(block.attention, window=window))
 
 
 # --- one parser per family -----------------------------------------------------------------------------------------
@@ -111,17 +113,17 @@ def mixtral(values: Values) -> tuple[Block, ...]:
     return _uniform(values, _rms_block(_attention(values, window=values.optional("sliding_window")), experts))
 
 
-def _upper_layers_windowed(values: Values, block: Block) -> tuple[Block, ...]:
+def _upper_layers_windowed(values: Values, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Qwen: only with `use_sliding_window`, and from layer `max_window_layers` up."""
-    if not values.flag("use_sliding_window") or not values.given("sliding_window"):
-        return _uniform(values, block)
-    return _windowed(values, block, lambda layer: layer >= values.count("max_window_layers"))
+    if not values.flag("use_sliding_window"):
+        return blocks
+    return _windowed(values, blocks, lambda layer: layer >= values.count("max_window_layers"))
 
 
 def qwen2(values: Values) -> tuple[Block, ...]:
     """Qwen1.5, Qwen2, Qwen2.5: biases on Q, K and V."""
-    block = _rms_block(_attention(values, qkv_bias=True), _dense(values))
-    return _upper_layers_windowed(values, block)
+    blocks = _uniform(values, _rms_block(_attention(values, qkv_bias=True), _dense(values)))
+    return _upper_layers_windowed(values, blocks)
 
 
 def _qwen3_attention(values: Values) -> Attention:
@@ -131,7 +133,8 @@ def _qwen3_attention(values: Values) -> Attention:
 
 def qwen3(values: Values) -> tuple[Block, ...]:
     """Qwen3: no biases, norms on Q and K."""
-    return _upper_layers_windowed(values, _rms_block(_qwen3_attention(values), _dense(values)))
+    blocks = _uniform(values, _rms_block(_qwen3_attention(values), _dense(values)))
+    return _upper_layers_windowed(values, blocks)
 
 
 def _sparse_layers(values: Values, sparse: Block, dense: Block) -> tuple[Block, ...]:
@@ -151,8 +154,9 @@ def _qwen_experts(values: Values) -> FeedForward:
 
 
 def qwen3_moe(values: Values) -> tuple[Block, ...]:
-    """Qwen3 with routed FFNs."""
-    attention = _qwen3_attention(values)
+    """Qwen3 with routed FFNs; a window, where switched on, holds in every layer."""
+    window = values.optional("sliding_window") if values.flag("use_sliding_window") else None
+    attention = replace(_qwen3_attention(values), window=window)
     sparse, dense = _rms_block(attention, _qwen_experts(values)), _rms_block(attention, _dense(values))
     return _sparse_layers(values, sparse, dense)
 
@@ -162,7 +166,8 @@ def qwen2_moe(values: Values) -> tuple[Block, ...]:
     shared = values.count("shared_expert_intermediate_size")
     experts = replace(_qwen_experts(values), shared_intermediate=shared, shared_gate=True)
     attention = _attention(values, qkv_bias=True)
-    return _sparse_layers(values, _rms_block(attention, experts), _rms_block(attention, _dense(values)))
+    blocks = _sparse_layers(values, _rms_block(attention, experts), _rms_block(attention, _dense(values)))
+    return _upper_layers_windowed(values, blocks)
 
 
 def phi(values: Values) -> tuple[Block, ...]:
@@ -182,7 +187,7 @@ def gemma2(values: Values) -> tuple[Block, ...]:
     """Gemma 2: norms before and after attention and FFN, a window in every other layer, soft caps."""
     bias = values.flag("attention_bias")
     block = _rms_block(_attention(values, qkv_bias=bias, output_bias=bias), _dense(values), norms=4)
-    return _windowed(values, block, lambda layer: layer % 2 == 0)
+    return _windowed(values, _uniform(values, block), lambda layer: layer % 2 == 0)
 
 
 def gemma3(values: Values) -> tuple[Block, ...]:
@@ -190,7 +195,8 @@ def gemma3(values: Values) -> tuple[Block, ...]:
     bias = values.flag("attention_bias")
     attention = _attention(values, qkv_bias=bias, output_bias=bias, qk_norm=True)
     pattern = values.count("sliding_window_pattern")
-    return _windowed(values, _rms_block(attention, _dense(values), norms=4), lambda layer: (layer + 1) % pattern != 0)
+    blocks = _uniform(values, _rms_block(attention, _dense(values), norms=4))
+    return _windowed(values, blocks, lambda layer: (layer + 1) % pattern != 0)
 
 
 def glm(values: Values) -> tuple[Block, ...]:
@@ -243,7 +249,7 @@ def gpt_oss(values: Values) -> tuple[Block, ...]:
         experts_per_token=values.count("num_experts_per_tok"),
         router_bias=True,
     )
-    return _windowed(values, _rms_block(attention, experts), lambda layer: layer % 2 == 0)
+    return _windowed(values, _uniform(values, _rms_block(attention, experts)), lambda layer: layer % 2 == 0)
 
 
 def _latent_attention(values: Values) -> Attention:

@@ -46,6 +46,7 @@ def supported_architectures() -> tuple[str, ...]:
 def _architecture(config: Mapping[str, object], name: str) -> Architecture:
     prefix, part = _language_part(config)
     family = _family_of(config)
+    part = _with_rotary_factor(part)
     problems = key_problems(part, family.required, family.defaults)
     raise_all(_prefixed(problems, prefix))
     values = checked_values(part, family.required, family.defaults)
@@ -81,6 +82,13 @@ def _language_part(config: Mapping[str, object]) -> tuple[str, Mapping[str, obje
     if not isinstance(part, Mapping):
         raise InputError(value_problem("text_config", part, "is no config", "an object"))
     return "text_config", part
+
+
+def _with_rotary_factor(part: Mapping[str, object]) -> Mapping[str, object]:
+    """Transformers 5 writes `partial_rotary_factor` into `rope_parameters`; lift it to where older files have it."""
+    rope = part.get("rope_parameters")
+    factor = rope.get("partial_rotary_factor") if isinstance(rope, Mapping) else None
+    return part if factor is None or "partial_rotary_factor" in part else {**part, "partial_rotary_factor": factor}
 
 
 def _prefixed(problems: list[Problem], prefix: str) -> list[Problem]:

@@ -63,11 +63,11 @@ _CHATGLM_SIZES = (
 )
 
 # What Hugging Face takes where the file is silent (configuration_<family>.py of transformers 4.57); None = absent.
-_SILU_UNTIED = {"tie_word_embeddings": False, "hidden_act": "silu", "partial_rotary_factor": None}
-_PLAIN = {**_SILU_UNTIED, "attention_bias": False, "head_dim": None}
+_UNBIASED = {"tie_word_embeddings": False, "hidden_act": "silu", "partial_rotary_factor": None, "head_dim": None}
+_PLAIN = {**_UNBIASED, "attention_bias": False}
 _LLAMA = {**_PLAIN, "mlp_bias": False}
-_INTERNLM2 = {**_PLAIN, "bias": True}
-_NO_WINDOW = {**_PLAIN, "sliding_window": None}
+_INTERNLM2 = {**_UNBIASED, "bias": True}
+_NO_WINDOW = {**_UNBIASED, "sliding_window": None}
 _QWEN = {
     **_PLAIN,
     "use_sliding_window": False,
@@ -89,9 +89,15 @@ _GEMMA = {
     "hidden_activation": None,
     "attention_bias": False,
 }
-_GEMMA_LATER = {**_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None, "layer_types": None}
-_GEMMA3 = {**_GEMMA_LATER, "sliding_window_pattern": 6}
-_GLM = {**_SILU_UNTIED, "attention_bias": False, "partial_rotary_factor": 0.5}
+_GEMMA2 = {**_GEMMA, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "layer_types": None}
+_GEMMA3 = {
+    **_GEMMA,
+    "attn_logit_softcapping": None,
+    "final_logit_softcapping": None,
+    "layer_types": None,
+    "sliding_window_pattern": 6,
+}
+_GLM = {"tie_word_embeddings": False, "hidden_act": "silu", "partial_rotary_factor": 0.5}
 _CHATGLM = {
     "multi_query_attention": False,
     "multi_query_group_num": 1,
@@ -107,7 +113,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(("LlamaForCausalLM", "LLaMAForCausalLM"), ("llama",), _SIZES, _LLAMA, hf_blocks.llama),
     Family(("InternLM2ForCausalLM",), ("internlm2",), _SIZES, _INTERNLM2, hf_blocks.internlm2),
     Family(("GraniteForCausalLM",), ("granite",), _SIZES, _LLAMA, hf_blocks.llama),
-    Family(("MistralForCausalLM",), ("mistral",), (*_SIZES, "sliding_window"), _PLAIN, hf_blocks.mistral),
+    Family(("MistralForCausalLM",), ("mistral",), (*_SIZES, "sliding_window"), _UNBIASED, hf_blocks.mistral),
     Family(("MixtralForCausalLM",), ("mixtral",), (*_SIZES, *_LOCAL_ROUTING), _NO_WINDOW, hf_blocks.mixtral),
     Family(("Qwen2ForCausalLM",), ("qwen2",), _SIZES, _QWEN, hf_blocks.qwen2),
     Family(
@@ -124,7 +130,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(("PhiForCausalLM",), ("phi",), _SIZES, _PHI, hf_blocks.phi, head_bias=True),
     Family(("Phi3ForCausalLM",), ("phi3",), _SIZES, _NO_WINDOW, hf_blocks.mistral),
     Family(("GemmaForCausalLM",), ("gemma",), _SIZES_AND_HEAD, _GEMMA, hf_blocks.gemma),
-    Family(("Gemma2ForCausalLM",), ("gemma2",), (*_SIZES_AND_HEAD, "sliding_window"), _GEMMA_LATER, hf_blocks.gemma2),
+    Family(("Gemma2ForCausalLM",), ("gemma2",), (*_SIZES_AND_HEAD, "sliding_window"), _GEMMA2, hf_blocks.gemma2),
     Family(
         ("Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"),
         ("gemma3_text", "gemma3"),
@@ -132,8 +138,9 @@ FAMILIES: tuple[Family, ...] = (
         _GEMMA3,
         hf_blocks.gemma3,
     ),
-    Family(("GlmForCausalLM",), ("glm",), _SIZES_AND_HEAD, _GLM, hf_blocks.glm),
-    Family(("Glm4ForCausalLM",), ("glm4",), _SIZES_AND_HEAD, _GLM, hf_blocks.glm4),
+    # releases of transformers disagree on the default of GLM's `attention_bias`
+    Family(("GlmForCausalLM",), ("glm",), (*_SIZES_AND_HEAD, "attention_bias"), _GLM, hf_blocks.glm),
+    Family(("Glm4ForCausalLM",), ("glm4",), (*_SIZES_AND_HEAD, "attention_bias"), _GLM, hf_blocks.glm4),
     Family(
         ("ChatGLMForConditionalGeneration", "ChatGLMModel"),
         ("chatglm",),

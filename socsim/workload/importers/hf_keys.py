@@ -244,9 +244,13 @@ def value_problem(key: str, value: object, message: str, expected: str | None = 
 
 
 def checked_values(config: Config, required: tuple[str, ...], optional: Mapping[str, object]) -> Values:
-    """The values of a config without complaints; null or absent optional keys take their default."""
+    """The values of a config without problems; absent optional keys take their default."""
     entries = {key: config[key] for key in required}
-    for key, default in optional.items():
-        value = config.get(key)
-        entries[key] = default if value is None else value
+    entries.update({key: _given_or_default(config, key, default) for key, default in optional.items()})
     return Values(entries)
+
+
+def _given_or_default(config: Config, key: str, default: object) -> object:
+    """A null counts as absent, but for soft caps, which it switches off."""
+    value = config.get(key, default)
+    return default if value is None and not isinstance(KEYS[key], Positive) else value
