@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from socsim.schema.field_docs import docs_of_all
 from socsim.schema.provenance import STATUSES
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -20,14 +21,17 @@ def json_schema(model: type[BaseModel], *, extendable: bool = False) -> dict[str
     `extendable` allows `extends` at the top and requires nothing, since a parent may give what is missing.
     """
     schema = model.model_json_schema()
-    parts = [schema, *schema.get("$defs", {}).values()]
-    for part in parts:
-        part["properties"] = {key: _property(value) for key, value in part.get("properties", {}).items()}
+    docs = docs_of_all(model)
+    parts = {model.__name__: schema, **schema.get("$defs", {})}
+    for name, part in parts.items():
+        described = _described(part.get("properties", {}), docs.get(name, {}))
+        part["properties"] = {key: _property(value) for key, value in described.items()}
         if extendable:
             part["required"] = [key for key in part.get("required", ()) if "const" in part["properties"][key]]
     if extendable:
         schema["properties"]["extends"] = _EXTENDS
         schema["required"] = []
+    schema["$defs"] = {**schema.get("$defs", {}), **_SAID}
     return {"$schema": _DIALECT, **_without_empty(schema)}
 
 
@@ -39,7 +43,7 @@ def sourced(schema: dict[str, Any]) -> dict[str, Any]:
         "type": "object",
         "required": ["value"],
         "additionalProperties": False,
-        "properties": {"value": plain, **_SAID},
+        "properties": {"value": plain, **{name: {"$ref": f"#/$defs/{name}"} for name in _SAID}},
     }
     return {**outside, "anyOf": [plain, wrapper]}
 
@@ -49,6 +53,11 @@ _SAID: dict[str, Any] = {
     "status": {"enum": list(STATUSES), "description": "Whether the value was read off its source, and if not, what."},
     "note": {"type": "string"},
 }
+
+
+def _described(properties: dict[str, Any], docs: dict[str, str]) -> dict[str, Any]:
+    """The properties with the docstrings of their fields as descriptions."""
+    return {key: {**value, "description": docs[key]} if key in docs else value for key, value in properties.items()}
 
 
 def _property(schema: dict[str, Any]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def _applied(document: Document, override: Override) -> Document:
     _refuse_dead_ends(document, override, path)
     unwrapper = Unwrapper(SourceMap())
     value = unwrapper.unwrap({"": override.value})[""]
-    raise_all(replace(problem, file=override.argument) for problem in unwrapper.problems)
+    raise_all(replace(problem, file=override.argument, path=override.path) for problem in unwrapper.problems)
     said = {(*path, *inner[1:]): provenance for inner, provenance in unwrapper.provenance.items()}
     data = _with_value(document.data, path, value)
     source_map = _marked(document, path, value, override.argument)
@@ -158,7 +158,7 @@ def _marked(document: Document, path: Path, value: Any, argument: str) -> Source
     """The source map with all that was set standing in the argument."""
     here = Position(argument)
     made = {path[:end]: here for end in range(1, len(path)) if path[:end] not in document.source_map.values}
-    inner = {} if value is None else dict.fromkeys(_paths(value, path), here)
+    inner = dict.fromkeys(_paths(value, path), here)
     return document.source_map.without([path]).overlaid(SourceMap({**made, **inner}, {**made, **inner}))
 
 

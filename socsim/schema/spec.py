@@ -11,6 +11,4 @@ class Spec(BaseModel):
     Unknown keys are refused; "12" is no integer, true is not 1 and NaN is no number. Vary one with `model_copy`.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)

@@ -77,12 +77,16 @@ def _fits(model: type[BaseModel], data: object) -> bool:
     """Whether the tags of `data` allow `model`; a mapping without tags fits every model."""
     if not isinstance(data, Mapping):
         return True
-    tags = ((key, field) for key, field in _fields(model).items() if get_origin(field.annotation) is Literal)
-    return all(data[key] in get_args(field.annotation) for key, field in tags if field.is_required() and key in data)
+    choices = ((key, get_args(field.annotation)) for key, field in _fields(model).items() if _is_literal(field))
+    return all(data[key] in words for key, words in choices if len(words) == 1 and key in data)
 
 
 def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _is_literal(field: FieldInfo) -> bool:
+    return get_origin(field.annotation) is Literal
 
 
 def _is_model(annotation: Any) -> bool:

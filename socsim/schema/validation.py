@@ -72,7 +72,7 @@ def _path_of(loc: Iterable[Any], data: Any, kind: str) -> tuple[Path, Path | Non
             path, data = (*path, key), data[key]
         elif kind == "missing" and index == len(keys) - 1:
             path = (*path, key)
-        elif site is None and key != "[key]":
+        elif site is None and key != "[key]" and not _is_tag(key, data):
             site, branch = path, str(key)
     return path, site, branch
 
@@ -82,8 +82,7 @@ def _problems_of(raw: Any, model: type[BaseModel], data: Any, path: Path) -> Ite
     cause = raw.get("ctx", {}).get("error")
     if isinstance(cause, InputError):
         for problem in cause.problems:
-            deeper = tuple(problem.path.split(".")) if problem.path else ()
-            yield (*path, *deeper), replace(problem, path="")
+            yield (*path, *_keys(problem.path)), replace(problem, path="")
     elif raw["type"] == "extra_forbidden":
         choices = valid_keys(model, data, path[:-1])
         yield path, Problem("unknown key", choices=choices, suggestion=nearest(str(path[-1]), choices))
@@ -93,6 +92,15 @@ def _problems_of(raw: Any, model: type[BaseModel], data: Any, path: Path) -> Ite
         yield _tag_problem(raw, model, data, path)
     else:
         yield path, _value_problem(raw)
+
+
+def _is_tag(key: Any, data: Any) -> bool:
+    """Whether `key` is what the data say which member of a tagged union they are."""
+    return isinstance(data, dict) and key in data.values()
+
+
+def _keys(path: str) -> Path:
+    return tuple(int(word) if word.isdecimal() else word for word in path.split(".")) if path else ()
 
 
 def _tag_problem(raw: Any, model: type[BaseModel], data: Any, path: Path) -> tuple[Path, Problem]:
