@@ -1,12 +1,15 @@
-"""Device specs: what a CPU, GPU or NPU is made of. Rates are per clock by geometry, or `peak` as a datasheet prints it."""
+"""Device specs: what a CPU, GPU or NPU is made of.
+
+MAC rates are given by geometry (`macs_per_cycle`), or as `peak`, the figure that a datasheet prints.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from socsim.schema.quantity import Bandwidth, Frequency, Rate, Size, Time
+from socsim.schema.quantity import Bandwidth, Frequency, PositiveSize, PositiveTime, Rate, Time
 from socsim.schema.spec import Spec
 from socsim.workload.formats import FormatName
 
@@ -16,13 +19,23 @@ PositiveFloat = Annotated[float, Field(gt=0)]
 
 
 class PortSpec(Spec):
-    """The device's port to shared memory. One device alone may not reach the DRAM's peak: bandwidth is the cap of
-    outstanding requests x line / latency, or stated as such."""
+    """The device's port to shared memory.
+
+    One device alone may not reach the DRAM's peak: its cap is `bandwidth`, or outstanding requests x line / latency,
+    the smaller where both are given. A port without numbers takes all that the DRAM gives.
+    """
 
     bandwidth: Bandwidth | None = None
     outstanding: Count | None = None
-    line: Size | None = None
-    latency: Time | None = None
+    line: PositiveSize | None = None
+    latency: PositiveTime | None = None
+    """Of a read under load, fabric and DRAM included; null = the sum of theirs."""
+
+    @model_validator(mode="after")
+    def _whole_cap(self) -> PortSpec:
+        if self.outstanding is not None and (self.line is None or self.latency is None):
+            raise ValueError("`outstanding` needs `line` and `latency` beside it: cap = outstanding x line / latency")
+        return self
 
 
 class DmaSpec(Spec):
@@ -41,7 +54,7 @@ class VectorSpec(Spec):
     lanes: Count
     """Elements of one operation per clock and unit, at 16 bits."""
     clock: Frequency | None = None
-    """Where it differs from the device's."""
+    """Where it differs from the device's; scales with it."""
     cost: dict[str, PositiveFloat] = Field(default_factory=dict)
     """Instructions per element by function, where not 1: {exp: 8, divide: 6}."""
     instant: bool = False
@@ -53,7 +66,9 @@ class ArraySpec(Spec):
 
     organization: Literal["systolic", "wide_mac"] = "wide_mac"
     rows: Count | None = None
+    """Output rows of a pass (systolic: also input channels of a weight-stationary one); null = no edge losses."""
     columns: Count | None = None
+    """Output columns of a pass; null = no edge losses."""
     accumulation_depth: Count | None = None
     """Input channels accumulated before partial sums leave the array; null = unlimited."""
     zero_skipping: bool = False
@@ -61,6 +76,12 @@ class ArraySpec(Spec):
     """Group scales are applied in the array; otherwise partial sums of each group are rescaled on the vector unit."""
     skips_masked_blocks: bool = False
     """Fused attention skips blocks that the causal mask hides."""
+
+    @model_validator(mode="after")
+    def _systolic_needs_geometry(self) -> ArraySpec:
+        if self.organization == "systolic" and (self.rows is None or self.columns is None):
+            raise ValueError("a systolic array needs `rows` and `columns`")
+        return self
 
 
 class DatapathSpec(Spec):
@@ -74,15 +95,28 @@ class DatapathSpec(Spec):
     post_processing: bool = False
     """Bias, scale, activation by piecewise polynomials and static quantization at the array's output cost nothing."""
     piecewise_activation: bool = False
+    """Activation functions as piecewise polynomials on the MAC path: free where fused behind a matmul."""
     softmax_unit: bool = False
+    """Dedicated SoftMax: one element per vector lane and clock instead of the functions' costs."""
 
 
 class PimSpec(Spec):
     """Near-memory engine: weight-stationary GEMV inside the DRAM at internal bandwidth."""
 
     bandwidth: Bandwidth
+    """Inside the DRAM; does not cross the port."""
     macs_per_s: Rate | None = None
+    """MACs per second; null = they keep up with the bandwidth."""
     max_rows: Count = 1
+    """Rows of activations (batch included) up to which it takes a matmul."""
+
+
+def _one_rate(peak: object, geometry: bool) -> None:
+    """A MAC rate comes from one place, so that no two numbers can disagree."""
+    if peak is not None and geometry:
+        raise ValueError("give the MAC rate by geometry (`macs_per_cycle`) or as `peak`, not both")
+    if peak is None and not geometry:
+        raise ValueError("the MAC rate is missing: give `peak` or `macs_per_cycle`")
 
 
 class DeviceBase(Spec):
@@ -92,9 +126,15 @@ class DeviceBase(Spec):
     clock: Frequency
     """Top operating point."""
     peak: Rate | dict[str, Rate] | None = None
-    """Operations per second (2 per MAC) by compute type; a single rate is the INT8 one on an NPU, FP16 on a GPU, FP32 on a CPU."""
+    """Operations per second (2 per MAC) by compute type.
+
+    A single rate is the INT8 one on an NPU, the FP16 one on a GPU, the FP32 one on a CPU.
+    """
     compute_ratio: dict[str, PositiveFloat] = Field(default_factory=dict)
-    """Rates of compute types relative to the one that `peak` or the geometry gives; types not listed cannot run natively."""
+    """Rates of further compute types, relative to the one that `peak` or the geometry gives for the type named above.
+
+    Types without a rate cannot run: operands are widened to one that can.
+    """
     port: PortSpec = PortSpec()
     array: ArraySpec = ArraySpec()
     datapath: DatapathSpec = DatapathSpec()
@@ -112,7 +152,7 @@ class NpuSpec(DeviceBase):
     tiles: Count
     macs_per_cycle: dict[str, PositiveFloat] | None = None
     """Of one tile, by compute type."""
-    scratchpad: Size
+    scratchpad: PositiveSize
     """Per tile."""
     scratchpad_bandwidth: Bandwidth | None = None
     """Per tile."""
@@ -124,6 +164,11 @@ class NpuSpec(DeviceBase):
     graph_overhead: Time = 0.0
     """Control time per step (one graph execution)."""
 
+    @model_validator(mode="after")
+    def _one_mac_rate(self) -> NpuSpec:
+        _one_rate(self.peak, self.macs_per_cycle is not None)
+        return self
+
 
 class GpuSpec(DeviceBase):
     """Cores with matrix and vector units, an L2, and kernels launched by a driver."""
@@ -134,13 +179,18 @@ class GpuSpec(DeviceBase):
     """Of one core, by compute type."""
     vector: VectorSpec
     """Of one core."""
-    l2: Size
-    local_memory: Size
+    l2: PositiveSize
+    local_memory: PositiveSize
     """Per core; holds tiles."""
     wave_tile: tuple[Count, Count]
     """Output rows x columns that one core computes at a time: wave quantization."""
     launch_overhead: Time
     """Hardware and driver time per kernel."""
+
+    @model_validator(mode="after")
+    def _one_mac_rate(self) -> GpuSpec:
+        _one_rate(self.peak, self.macs_per_cycle is not None)
+        return self
 
 
 class ClusterSpec(Spec):
@@ -148,11 +198,12 @@ class ClusterSpec(Spec):
 
     cores: Count
     clock: Frequency
-    macs_per_cycle: dict[str, PositiveFloat]
-    """Of one core, by compute type (SIMD width x ports, dot-product instructions)."""
+    macs_per_cycle: dict[str, PositiveFloat] | None = None
+    """Of one core, by compute type (SIMD width x ports, dot-product instructions); null where the device has `peak`."""
     vector_lanes: Count
     """16-bit elements per clock and core."""
-    l2: Size | None = None
+    l2: PositiveSize | None = None
+    """Of the whole cluster."""
 
 
 class CpuSpec(DeviceBase):
@@ -162,7 +213,16 @@ class CpuSpec(DeviceBase):
     clusters: Annotated[dict[str, ClusterSpec], Field(min_length=1)]
     threads: Count | None = None
     """Worker threads; null = one per core of the clusters that help."""
-    l3: Size
+    l3: PositiveSize
     vector_cost: dict[str, PositiveFloat] = Field(default_factory=dict)
+    """Instructions per element by function, where not 1."""
     fork_join_overhead: Time
     """Per operator and parallel region."""
+
+    @model_validator(mode="after")
+    def _one_mac_rate(self) -> CpuSpec:
+        given = [name for name, cluster in self.clusters.items() if cluster.macs_per_cycle is not None]
+        if given and len(given) < len(self.clusters):
+            raise ValueError(f"only {', '.join(given)} has `macs_per_cycle`: give it in every cluster or in none")
+        _one_rate(self.peak, bool(given))
+        return self

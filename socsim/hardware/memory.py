@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from socsim.schema.quantity import Bandwidth, EnergyPerByte, Power, Size, Time
+from socsim.schema.quantity import Bandwidth, EnergyPerByte, PositiveSize, Power, Time
 from socsim.schema.spec import Spec
 
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -46,7 +46,7 @@ class DramSpec(Spec):
     """External memory."""
 
     type: str
-    capacity: Size
+    capacity: PositiveSize
     usable_fraction: Share
     """Share of the capacity that one request's model and KV cache may take."""
     peak_bandwidth: Bandwidth
@@ -59,7 +59,7 @@ class DramSpec(Spec):
 class SystemCacheSpec(Spec):
     """Memory-side cache shared by all devices: absorbs activations and KV that fit; weights bypass it."""
 
-    capacity: Size
+    capacity: PositiveSize
     bandwidth: Bandwidth
     energy: EnergyPerByte | None = None
 
@@ -78,3 +78,5 @@ class MemorySpec(Spec):
     dram: DramSpec
     system_cache: SystemCacheSpec | None = None
     fabric: FabricSpec | None = None
+    storage_bandwidth: Bandwidth | None = None
+    """Sequential reads of the flash that holds the weights: cold start only; null leaves loading out of it."""

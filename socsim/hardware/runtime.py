@@ -21,6 +21,8 @@ class KernelEfficiency(Spec):
     """Of the peak MAC rate, many rows (prefill)."""
     matvec: Share = 1.0
     """Of the peak MAC rate, few rows (decode)."""
+    matvec_rows: Annotated[int, Field(ge=0)] = 8
+    """Rows of activations up to which the runtime takes its matrix-vector kernels."""
     attention: Share = 1.0
     vector: Share = 1.0
     stream: Share = 1.0
@@ -40,6 +42,8 @@ class RuntimeDevice(Spec):
     """Software time per block and step that no tensor accounts for (synchronization, graph segments)."""
     prefill_overhead: Time = 0.0
     """Software time per prefill."""
+    handover: Time = 0.0
+    """Software time until this device sees what another one wrote: synchronization and cache maintenance."""
     host_time_per_token: Time = 0.0
     """Host CPU time per step: sampling over the vocabulary, bookkeeping."""
     efficiency: KernelEfficiency = KernelEfficiency()
@@ -47,11 +51,14 @@ class RuntimeDevice(Spec):
     kv_format: FormatName | None = None
     activation_format: FormatName | None = None
     compute_type: dict[str, str] = Field(default_factory=dict)
-    """Compute type by weight format where the runtime does not take the device's best: {int8: int8} = W8 with dynamically
-    quantized activations."""
+    """Compute type by weight format where the runtime does not take the device's best.
+
+    {int8: int8} = INT8 weights multiply activations that are quantized on the fly.
+    """
     compile_time_per_layer: Time = 0.0
     """Graph compilation at cold start."""
     load_bandwidth_fraction: Share = 1.0
+    """Share of the storage bandwidth that loading the weights reaches."""
     overridden: dict[str, str] = Field(default_factory=dict)
 
 

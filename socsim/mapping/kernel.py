@@ -30,7 +30,7 @@ class Kernel:
     """One launch on one device.
 
     Time at kernel grain, alone: launch + latency + max(M, C) + min(M, C) / tiles, with C = compute cycles / clock and
-    M = (read + write bytes) / min(rate cap, port, DRAM): the closed form of a two-stage pipeline of `tiles` equal tiles.
+    M = (read + write bytes) / min(rate cap, port, DRAM): the closed form of a two-stage pipeline of equal tiles.
     """
 
     name: str
@@ -52,6 +52,8 @@ class Kernel:
     read_bytes: int = 0
     """Bytes that the device's port reads from shared memory (DRAM); what the system cache serves is not in it."""
     write_bytes: int = 0
+    cache_bytes: int = 0
+    """Bytes that the system cache serves or takes instead of the DRAM; not in read_bytes and write_bytes."""
     rate_cap_bytes_per_s: float = 0.0
     """Cap of its memory flow: port x runtime efficiency of this access pattern; 0 = the port's own cap."""
     dram_efficiency: float = 1.0
@@ -59,13 +61,15 @@ class Kernel:
     bytes_by_role: tuple[tuple[str, int, int], ...] = ()
     """(role, bytes read, bytes written); sums to read_bytes and write_bytes."""
     extra_bytes: tuple[tuple[str, int], ...] = ()
-    """Itemized difference to the operators' compulsory bytes: "re-read", "spill", "cache" (negative), "on-chip" (negative)."""
+    """Itemized difference to the operators' compulsory bytes: "re-read", and negative "on-chip",
+    "fused", "cache", "pim"."""
     macs: tuple[tuple[str, int], ...] = ()
     """Executed MACs by compute type."""
     padding_macs: int = 0
     vector_ops: int = 0
     actions: tuple[tuple[str, float], ...] = ()
-    """Energy actions of the device: ("mac.int8", n), ("vector", n), ("scratchpad_byte", n), ("port_byte", n), ("launch", 1)."""
+    """Energy actions of the device: ("mac.int8", n), ("vector", n), ("scratchpad_byte", n), ("port_byte", n),
+    ("launch", 1), ("pim_byte", n), ("pim_mac", n)."""
     bound_hint: str = ""
     """What the cost model says limits its compute: "compute" (matrix) or "vector"."""
 
