@@ -12,13 +12,20 @@ from pydantic.fields import FieldInfo
 from socsim.errors import nearest
 from socsim.schema.source_map import Path
 
-__all__ = ["example_at", "field_at", "nearest", "valid_keys"]
+__all__ = ["example_at", "field_at", "nearest", "valid_keys", "valid_values"]
 
 
 def valid_keys(model: type[BaseModel], data: object, path: Path) -> tuple[str, ...]:
     """The keys that the mapping at `path` may have; of a tagged union those of the member that `data` chooses."""
     models = _models_at(model, data, path)
     return tuple(dict.fromkeys(key for member in models for key in _fields(member)))
+
+
+def valid_values(model: type[BaseModel], data: object, path: Path) -> tuple[str, ...]:
+    """The words that the field at `path` may hold, in all members of a union that have it."""
+    fields = (_fields(member).get(str(path[-1])) for member in _models_at(model, data, path[:-1]))
+    words = (word for field in fields if field and _is_literal(field) for word in get_args(field.annotation))
+    return tuple(dict.fromkeys(map(str, words)))
 
 
 def field_at(model: type[BaseModel], data: object, path: Path) -> FieldInfo | None:

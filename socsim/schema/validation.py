@@ -15,7 +15,7 @@ from socsim.errors import InputError, Problem, nearest
 from socsim.schema.document import Document
 from socsim.schema.provenance import value_text
 from socsim.schema.source_map import Path, dotted
-from socsim.schema.suggest import example_at, valid_keys
+from socsim.schema.suggest import example_at, valid_keys, valid_values
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -40,6 +40,7 @@ class _Finding:
     branch: str  # that union's member
     of_key: bool = False
     of_form: bool = False
+    own: bool = False  # raised by a validator of ours, which knows more than pydantic
 
 
 def validate(model: type[Model], document: Document) -> Model:
@@ -55,9 +56,11 @@ def _findings(error: ValidationError, model: type[BaseModel], document: Document
     for raw in error.errors(include_url=False):
         path, site, branch = _path_of(raw["loc"], document.data, raw["type"])
         kind = raw["type"]
-        of_form = kind in _WANTED or kind in ("literal_error", "enum")
+        own = isinstance(raw.get("ctx", {}).get("error"), InputError)
+        of_form = own or kind in _WANTED or kind in ("literal_error", "enum")
+        of_key = kind in ("extra_forbidden", "missing", "union_tag_not_found")
         for inner, problem in _problems_of(raw, model, document.data, path):
-            yield _Finding(inner, problem, site, branch, kind in ("extra_forbidden", "missing"), of_form)
+            yield _Finding(inner, problem, site, branch, of_key, of_form, own)
 
 
 def _path_of(loc: Iterable[Any], data: Any, kind: str) -> tuple[Path, Path | None, str]:
@@ -106,9 +109,9 @@ def _keys(path: str) -> Path:
 def _tag_problem(raw: Any, model: type[BaseModel], data: Any, path: Path) -> tuple[Path, Problem]:
     context = raw["ctx"]
     key = context["discriminator"].strip("'")
-    choices = tuple(_QUOTED.findall(context.get("expected_tags", "")))
     if raw["type"] == "union_tag_not_found":
-        return (*path, key), Problem("required key is missing", choices=choices)
+        return (*path, key), Problem("required key is missing", choices=valid_values(model, data, (*path, key)))
+    choices = tuple(_QUOTED.findall(context["expected_tags"]))
     tag = context["tag"]
     problem = Problem("unknown value", value=tag, choices=choices, suggestion=nearest(tag, choices))
     return (*path, key), problem
@@ -160,7 +163,7 @@ def _settled_union(site: Path, findings: list[_Finding]) -> list[_Finding]:
 
 def _joined(findings: list[_Finding]) -> _Finding:
     """What is wrong with a value that has the form of no member of its union."""
-    first = findings[0]
+    first = next((finding for finding in findings if finding.own), findings[0])
     problems = [finding.problem for finding in findings]
     expected = " or ".join(dict.fromkeys(p.expected for p in problems if p.expected)) or None
     choices = tuple(dict.fromkeys(choice for p in problems for choice in p.choices))

@@ -58,6 +58,7 @@ class _Reader:
     keys: dict[Path, Position] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     nodes: int = 0
+    merges: int = 0  # merge keys that led here
 
     def read(self, node: yaml.Node, path: Path) -> Any:
         """The plain data of `node`, which stands at `path`."""
@@ -108,7 +109,7 @@ class _Reader:
             if not isinstance(source, yaml.MappingNode):
                 self._report(node, path, "'<<' merges mappings only", "an alias of a mapping")
                 continue
-            added = _Reader(self.file, self.lines, problems=self.problems, nodes=self.nodes)
+            added = _Reader(self.file, self.lines, {}, {}, self.problems, self.nodes, self.merges + 1)
             extra = added.read(source, path)
             self.nodes = added.nodes
             fresh = {key: value for key, value in extra.items() if key not in data}
@@ -133,7 +134,7 @@ class _Reader:
     def _refuse_bombs(self, node: yaml.Node, path: Path) -> None:
         if self.nodes > MAX_NODES:
             self._give_up(node, path, f"more than {MAX_NODES} values; aliases are expanded")
-        if len(path) > MAX_DEPTH:
+        if len(path) + self.merges > MAX_DEPTH:
             self._give_up(node, path[:4], f"nested deeper than {MAX_DEPTH} levels, or an alias that holds itself")
 
     def _give_up(self, node: yaml.Node, path: Path, message: str) -> None:
@@ -191,8 +192,10 @@ def _compose(text: str, file: str, lines: tuple[str, ...]) -> yaml.Node | None:
 
 
 def _syntax_error(error: yaml.YAMLError, file: str, lines: tuple[str, ...]) -> InputError:
-    """libyaml's complaint at its place; of two marks the one where the parser stopped."""
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    """libyaml's complaint where the parser stopped, or where that began which the end of the file left open."""
+    mark, context_mark = (getattr(error, name, None) for name in ("problem_mark", "context_mark"))
+    if mark is None or (context_mark is not None and mark.line >= len(lines)):
+        mark = context_mark
     words = [getattr(error, "context", None), getattr(error, "problem", None)]
     message = ", ".join(word for word in words if word) or str(error)
     problem = Problem(f"not valid YAML: {message}", file=file)
