@@ -245,8 +245,9 @@ class Architecture:
     def active_parameters(self) -> int:
         """Parameters a token passes: all but the experts it is not routed to.
 
-        Embedding table and head count in full, as in the figures published for Mixtral (12.9 B), Qwen3-30B-A3B
-        (3.3 B) and DeepSeek-V3 (37 B); the gpt-oss card leaves the embedding table out (20b: 3.6 B, here 4.2 B).
+        Embedding table and head count in full, as in the figures published for Mixtral-8x7B (12.9 B), Qwen1.5-MoE
+        (2.7 B) and Qwen3-30B-A3B (3.3 B). DeepSeek and gpt-oss leave the embedding table out: subtract
+        `embedding_parameters` to compare (DeepSeek-V3 37 B, gpt-oss-20b 3.6 B).
         """
         blocks = sum(group.layers * self.active_block_parameters(group.block) for group in self.block_groups())
         return blocks + self._outer_parameters

@@ -68,14 +68,16 @@ _PLAIN = {**_UNBIASED, "attention_bias": False}
 _LLAMA = {**_PLAIN, "mlp_bias": False}
 _INTERNLM2 = {**_UNBIASED, "bias": True}
 _NO_WINDOW = {**_UNBIASED, "sliding_window": None}
-_QWEN = {
-    **_PLAIN,
+_QWEN2 = {
+    **_UNBIASED,
     "use_sliding_window": False,
     "sliding_window": None,
     "max_window_layers": 28,
     "layer_types": None,
 }
-_QWEN_MOE = {**_QWEN, "decoder_sparse_step": 1, "mlp_only_layers": None}
+_QWEN3 = {**{key: default for key, default in _QWEN2.items() if key != "head_dim"}, "attention_bias": False}
+_SPARSE_LAYERS = {"decoder_sparse_step": 1, "mlp_only_layers": None}
+_QWEN2_MOE, _QWEN3_MOE = {**_QWEN2, **_SPARSE_LAYERS}, {**_QWEN3, **_SPARSE_LAYERS}
 _PHI = {
     "tie_word_embeddings": False,
     "hidden_act": "gelu_new",
@@ -110,22 +112,22 @@ _GPT_OSS = {"tie_word_embeddings": False, "hidden_act": "silu", "attention_bias"
 _DEEPSEEK = {"tie_word_embeddings": False, "hidden_act": "silu", "attention_bias": False, "moe_layer_freq": 1}
 
 FAMILIES: tuple[Family, ...] = (
-    Family(("LlamaForCausalLM", "LLaMAForCausalLM"), ("llama",), _SIZES, _LLAMA, hf_blocks.llama),
+    Family(("LlamaForCausalLM",), ("llama",), _SIZES, _LLAMA, hf_blocks.llama),
     Family(("InternLM2ForCausalLM",), ("internlm2",), _SIZES, _INTERNLM2, hf_blocks.internlm2),
     Family(("GraniteForCausalLM",), ("granite",), _SIZES, _LLAMA, hf_blocks.llama),
     Family(("MistralForCausalLM",), ("mistral",), (*_SIZES, "sliding_window"), _UNBIASED, hf_blocks.mistral),
     Family(("MixtralForCausalLM",), ("mixtral",), (*_SIZES, *_LOCAL_ROUTING), _NO_WINDOW, hf_blocks.mixtral),
-    Family(("Qwen2ForCausalLM",), ("qwen2",), _SIZES, _QWEN, hf_blocks.qwen2),
+    Family(("Qwen2ForCausalLM",), ("qwen2",), _SIZES, _QWEN2, hf_blocks.qwen2),
     Family(
         ("Qwen2MoeForCausalLM",),
         ("qwen2_moe",),
         (*_SIZES, *_QWEN_ROUTING, "shared_expert_intermediate_size"),
-        _QWEN_MOE,
+        _QWEN2_MOE,
         hf_blocks.qwen2_moe,
     ),
-    Family(("Qwen3ForCausalLM",), ("qwen3",), _SIZES_AND_HEAD, _QWEN, hf_blocks.qwen3),
+    Family(("Qwen3ForCausalLM",), ("qwen3",), _SIZES_AND_HEAD, _QWEN3, hf_blocks.qwen3),
     Family(
-        ("Qwen3MoeForCausalLM",), ("qwen3_moe",), (*_SIZES_AND_HEAD, *_QWEN_ROUTING), _QWEN_MOE, hf_blocks.qwen3_moe
+        ("Qwen3MoeForCausalLM",), ("qwen3_moe",), (*_SIZES_AND_HEAD, *_QWEN_ROUTING), _QWEN3_MOE, hf_blocks.qwen3_moe
     ),
     Family(("PhiForCausalLM",), ("phi",), _SIZES, _PHI, hf_blocks.phi, head_bias=True),
     Family(("Phi3ForCausalLM",), ("phi3",), _SIZES, _NO_WINDOW, hf_blocks.mistral),
