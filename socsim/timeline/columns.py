@@ -1,6 +1,7 @@
 """The three column tables of a timeline.
 
-spans(track, kind, name, kernel, parent, start_ps, end_ps): what ran; one track holds one kind and never overlaps itself.
+spans(track, kind, name, kernel, parent, start_ps, end_ps): what ran.
+One track holds one kind and never overlaps itself.
 states(track, state, start_ps, end_ps): operating points, gating, throttling.
 counters(track, time_ps, value): step functions: each value holds until the next of its track.
 """
@@ -14,4 +15,5 @@ COUNTER_COLUMNS = ("track", "time_ps", "value")
 REQUEST, PHASE, STEP, LAYER, KERNEL, LOAD, COMPUTE, DRAIN, WAIT = (
     "request", "phase", "step", "layer", "kernel", "load", "compute", "drain", "wait",
 )
-"""Kinds of spans, outermost first. A wait names its cause: dependency, device, dma, memory, dvfs, throttle, launch, host."""
+"""Kinds of spans, outermost first. A wait is named by its cause:
+launch, latency, memory, dma, dependency, device, dvfs, throttle, host."""

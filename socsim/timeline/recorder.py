@@ -1,12 +1,14 @@
 """The recorder: cheap capture while time runs, columns at the end.
 
-Rows are appended as tuples of integers. A *block* is a set of rows recorded once and appended again at a later time: the
-way a replayed kernel or step enters the timeline without being written row by row.
+Rows are appended as tuples of integers. A *block* is a set of rows recorded once and entered again at later times, as
+often as there are identical layers: the way replayed kernels and steps enter the timeline without being written row by
+row. Blocks stay references until the timeline is closed, so a long run holds each row once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,55 +16,118 @@ from numpy.typing import NDArray
 
 from socsim.timeline.timeline import Counters, Spans, States, Timeline
 
-SpanRow = tuple[int, int, int, int, int, int, int]
+IntTable = NDArray[np.int64]
 OUTSIDE = -1
-"""Parent of a block's outermost rows: replaced by the parent under which the block is appended."""
+"""Parent of a block's outermost rows: replaced by the parent under which the block is entered."""
+SPAN_WIDTH, STATE_WIDTH, COUNTER_WIDTH = 7, 4, 2
+NAME, PARENT, START = 2, 4, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """Rows relative to a start time and, for parents, to the block's first row (`OUTSIDE` for its outermost rows)."""
 
-    spans: NDArray[np.int64]
+    spans: IntTable
     """Rows x 7, columns as in the span table."""
-    states: NDArray[np.int64]
-    """Rows x 4."""
-    counter_ints: NDArray[np.int64]
+    counter_ints: IntTable
     """Rows x 2: track, time."""
     counter_values: NDArray[np.float64]
     duration_ps: int
 
 
-class Recorder:
-    """Collects what happens. One recorder per run; `timeline` closes it."""
+def chain(blocks: Sequence[Block], head: tuple[int, int, int, int] | None = None) -> Block:
+    """Blocks one after another as one block; `head` (track, kind, name, kernel) encloses them in a span of its own."""
+    first = 0 if head is None else 1
+    parent = OUTSIDE if head is None else 0
+    spans, ints, elapsed = [], [], 0
+    for block in blocks:
+        rows, counts = block.spans.copy(), block.counter_ints.copy()
+        rows[:, PARENT] = np.where(rows[:, PARENT] == OUTSIDE, parent, rows[:, PARENT] + first)
+        rows[:, START:] += elapsed
+        counts[:, 1] += elapsed
+        spans.append(rows)
+        ints.append(counts)
+        first += len(rows)
+        elapsed += block.duration_ps
+    if head is not None:
+        spans.insert(0, np.array([[*head, OUTSIDE, 0, elapsed]], dtype=np.int64))
+    values = [block.counter_values for block in blocks]
+    counters = _stack(ints, COUNTER_WIDTH), np.concatenate([np.empty(0), *values])
+    return Block(_stack(spans, SPAN_WIDTH), *counters, elapsed)
 
-    def __init__(self) -> None:
-        self._names: dict[str, int] = {}
-        self._span_rows: list[SpanRow] = []
-        self._span_blocks: list[NDArray[np.int64]] = []
-        self._span_count = 0
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A block at a place in the timeline, `count` times in a row; `names` renames its first span each time."""
+
+    block: Block
+    start_ps: int
+    parent: int
+    first_row: int
+    count: int = 1
+    names: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Span rows that it stands for."""
+        return len(self.block.spans) * self.count
+
+    def spans(self) -> IntTable:
+        """The absolute rows."""
+        rows = len(self.block.spans)
+        table = np.tile(self.block.spans, (self.count, 1))
+        turn = np.repeat(np.arange(self.count), rows)
+        inner = table[:, PARENT] != OUTSIDE
+        table[:, PARENT] = np.where(inner, table[:, PARENT] + turn * rows + self.first_row, self.parent)
+        table[:, START:] += (turn * self.block.duration_ps + self.start_ps)[:, None]
+        if self.names:
+            table[::rows, NAME] = self.names
+        return table
+
+    def counters(self) -> tuple[IntTable, NDArray[np.float64]]:
+        """The absolute rows: (track, time), value."""
+        ints = np.tile(self.block.counter_ints, (self.count, 1))
+        turn = np.repeat(np.arange(self.count), len(self.block.counter_ints))
+        ints[:, 1] += turn * self.block.duration_ps + self.start_ps
+        return ints, np.tile(self.block.counter_values, self.count)
+
+
+@dataclass(slots=True)
+class _Loose:
+    """Rows that are not in a block yet."""
+
+    spans: list[tuple[int, ...]] = field(default_factory=list)
+    counter_ints: list[tuple[int, int]] = field(default_factory=list)
+    counter_values: list[float] = field(default_factory=list)
+
+    def block(self, first_row: int, duration_ps: int = 0) -> Block:
+        """The rows as a block at time 0 whose first row is `first_row`."""
+        spans = np.array(self.spans, dtype=np.int64).reshape(len(self.spans), SPAN_WIDTH)
+        if len(spans):
+            spans[:, PARENT] = np.where(spans[:, PARENT] == OUTSIDE, OUTSIDE, spans[:, PARENT] - first_row)
+        ints = np.array(self.counter_ints, dtype=np.int64).reshape(len(self.counter_ints), COUNTER_WIDTH)
+        return Block(spans, ints, np.array(self.counter_values, dtype=np.float64), duration_ps)
+
+
+class Recorder:
+    """Collects what happens. One recorder per run; `timeline` closes it. Recorders may share a name table."""
+
+    def __init__(self, names: dict[str, int] | None = None) -> None:
+        self.names: dict[str, int] = {} if names is None else names
+        self._entries: list[_Entry] = []
+        self._entered_rows = 0
+        self._loose = _Loose()
+        self._states: list[tuple[int, int, int, int]] = []
         self._late_ends: dict[int, int] = {}
-        self._state_rows: list[tuple[int, int, int, int]] = []
-        self._state_blocks: list[NDArray[np.int64]] = []
-        self._counter_rows: list[tuple[int, int, float]] = []
-        self._counter_blocks: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
 
     def name(self, text: str) -> int:
         """The index of a name, adding it on first use."""
-        index = self._names.get(text)
-        if index is None:
-            index = self._names[text] = len(self._names)
-        return index
-
-    @property
-    def span_count(self) -> int:
-        """Rows so far: the row that the next span gets."""
-        return self._span_count + len(self._span_rows)
+        return self.names.setdefault(text, len(self.names))
 
     def span(self, track: int, kind: int, name: int, kernel: int, parent: int, start_ps: int, end_ps: int) -> int:
         """Append a span whose end is known; returns its row."""
-        self._span_rows.append((track, kind, name, kernel, parent, start_ps, end_ps))
-        return self.span_count - 1
+        self._loose.spans.append((track, kind, name, kernel, parent, start_ps, end_ps))
+        return self._entered_rows + len(self._loose.spans) - 1
 
     def open(self, track: int, kind: int, name: int, kernel: int, parent: int, start_ps: int) -> int:
         """Append a span that ends later (`close`); returns its row."""
@@ -75,97 +140,71 @@ class Recorder:
     def state(self, track: int, state: int, start_ps: int, end_ps: int) -> None:
         """Append a state; states of no length are left out."""
         if end_ps > start_ps:
-            self._state_rows.append((track, state, start_ps, end_ps))
+            self._states.append((track, state, start_ps, end_ps))
 
     def counter(self, track: int, time_ps: int, value: float) -> None:
         """Append a counter value."""
-        self._counter_rows.append((track, time_ps, value))
+        self._loose.counter_ints.append((track, time_ps))
+        self._loose.counter_values.append(value)
 
-    def mark(self) -> tuple[int, int, int]:
-        """Where the tables stand, for `cut`."""
+    def replay(self, block: Block, start_ps: int, parent: int, count: int = 1, names: tuple[int, ...] = ()) -> None:
+        """Enter a block `count` times in a row, from `start_ps` on and under a parent."""
         self._flush()
-        return self._span_count, len(self._state_blocks), len(self._counter_blocks)
+        self._enter(_Entry(block, start_ps, parent, self._entered_rows, count, names))
 
-    def cut(self, mark: tuple[int, int, int], start_ps: int, end_ps: int) -> Block:
-        """The rows since `mark` as a block relative to `start_ps`."""
+    def block(self, start_ps: int, end_ps: int) -> Block:
+        """Everything recorded so far as one block relative to `start_ps`."""
         self._flush()
-        spans = self._spans_since(mark[0])
-        states = _stack(self._state_blocks[mark[1] :], 4)
-        counters = self._counter_blocks[mark[2] :]
-        ints = _stack([block for block, _ in counters], 2)
-        values = np.concatenate([value for _, value in counters]) if counters else np.empty(0)
-        outside = spans[:, 4] < mark[0]
-        spans[:, 4] = np.where(outside, OUTSIDE, spans[:, 4] - mark[0])
-        spans[:, 5:7] -= start_ps
-        states[:, 2:4] -= start_ps
+        spans = self._span_table()
+        spans[:, START:] -= start_ps
+        ints, values = self._counter_table()
         ints[:, 1] -= start_ps
-        return Block(spans, states, ints, values, end_ps - start_ps)
-
-    def replay(self, block: Block, start_ps: int, parent: int) -> int:
-        """Append a block at a time and under a parent; returns its first row."""
-        self._flush()
-        first = self._span_count
-        spans = block.spans.copy()
-        spans[:, 4] = np.where(spans[:, 4] == OUTSIDE, parent, spans[:, 4] + first)
-        spans[:, 5:7] += start_ps
-        self._append_spans(spans)
-        if len(block.states):
-            states = block.states.copy()
-            states[:, 2:4] += start_ps
-            self._state_blocks.append(states)
-        if len(block.counter_values):
-            ints = block.counter_ints.copy()
-            ints[:, 1] += start_ps
-            self._counter_blocks.append((ints, block.counter_values))
-        return first
+        return Block(spans, ints, values, end_ps - start_ps)
 
     def timeline(self, **facts: Any) -> Timeline:
         """The closed timeline; `facts` are the fields of Timeline that are not tables."""
         self._flush()
-        spans = self._spans_since(0)
-        states = _stack(self._state_blocks, 4)
+        spans, (ints, values) = self._span_table(), self._counter_table()
+        states = np.array(self._states, dtype=np.int64).reshape(len(self._states), STATE_WIDTH)
         states = states[np.lexsort((states[:, 2], states[:, 0]))]
-        ints = _stack([block for block, _ in self._counter_blocks], 2)
-        values = np.concatenate([value for _, value in self._counter_blocks]) if self._counter_blocks else np.empty(0)
         order = np.lexsort((ints[:, 1], ints[:, 0]))
         return Timeline(
-            names=tuple(self._names),
-            spans=Spans(*(np.ascontiguousarray(spans[:, column]) for column in range(7))),
-            states=States(*(np.ascontiguousarray(states[:, column]) for column in range(4))),
+            names=tuple(self.names),
+            spans=Spans(*_columns(spans)),
+            states=States(*_columns(states)),
             counters=Counters(ints[order, 0], ints[order, 1], values[order]),
             **facts,
         )
 
-    def _append_spans(self, rows: NDArray[np.int64]) -> None:
-        self._span_blocks.append(rows)
-        self._span_count += len(rows)
+    def _enter(self, entry: _Entry) -> None:
+        self._entries.append(entry)
+        self._entered_rows += entry.rows
 
     def _flush(self) -> None:
-        if self._span_rows:
-            rows, self._span_rows = self._span_rows, []
-            self._append_spans(np.array(rows, dtype=np.int64))
-        if self._state_rows:
-            self._state_blocks.append(np.array(self._state_rows, dtype=np.int64))
-            self._state_rows = []
-        if self._counter_rows:
-            ints = np.array([row[:2] for row in self._counter_rows], dtype=np.int64)
-            self._counter_blocks.append((ints, np.array([row[2] for row in self._counter_rows])))
-            self._counter_rows = []
+        loose, self._loose = self._loose, _Loose()
+        if loose.spans or loose.counter_ints:
+            self._enter(_Entry(loose.block(self._entered_rows), 0, OUTSIDE, self._entered_rows))
 
-    def _spans_since(self, row: int) -> NDArray[np.int64]:
-        blocks, count = [], self._span_count
-        for block in reversed(self._span_blocks):
-            if count <= row:
-                break
-            count -= len(block)
-            blocks.append(block)
-        spans = _stack(blocks[::-1], 7).copy()
-        for late, end_ps in self._late_ends.items():
-            if late >= row:
-                spans[late - row, 6] = end_ps
+    def _span_table(self) -> IntTable:
+        spans = np.empty((self._entered_rows, SPAN_WIDTH), np.int64)
+        for entry in self._entries:
+            spans[entry.first_row : entry.first_row + entry.rows] = entry.spans()
+        for row, end_ps in self._late_ends.items():
+            spans[row, SPAN_WIDTH - 1] = end_ps
         return spans
 
+    def _counter_table(self) -> tuple[IntTable, NDArray[np.float64]]:
+        parts = [entry.counters() for entry in self._entries if len(entry.block.counter_values)]
+        values = [values for _, values in parts]
+        return _stack([ints for ints, _ in parts], COUNTER_WIDTH), np.concatenate([np.empty(0), *values])
 
-def _stack(blocks: list[NDArray[np.int64]], width: int) -> NDArray[np.int64]:
-    """Blocks below each other; a fresh array, also where there is nothing."""
-    return np.concatenate(blocks) if blocks else np.empty((0, width), dtype=np.int64)
+
+def _columns(table: IntTable) -> list[IntTable]:
+    return [np.ascontiguousarray(table[:, column]) for column in range(table.shape[1])]
+
+
+def _stack(tables: list[IntTable], width: int) -> IntTable:
+    """Tables below each other; a fresh array, also where there is nothing."""
+    return np.concatenate([np.empty((0, width), np.int64), *tables])
+
+

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from socsim.timeline.columns import COUNTER_COLUMNS, SPAN_COLUMNS, STATE_COLUMNS
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas as pd
 
 IntColumn = NDArray[np.int64]
 
@@ -36,7 +36,10 @@ class Spans:
 
 @dataclass(frozen=True)
 class States:
-    """`track` and `state` index `Timeline.names`. Tracks: "<device>.power", "<device>.clock", "dram.power", "<device>.throttle"."""
+    """`track` and `state` index `Timeline.names`.
+
+    Tracks: "<device>.power", "<device>.clock", "dram.power", "<device>.throttle".
+    """
 
     track: IntColumn
     state: IntColumn
@@ -86,20 +89,22 @@ class Timeline:
 
     def spans_of(self, kind: str) -> NDArray[np.bool_]:
         """Mask of the spans of a kind."""
-        return self.spans.kind == self.index(kind)
+        mask: NDArray[np.bool_] = self.spans.kind == self.index(kind)
+        return mask
 
-    def frame(self, table: str) -> pandas.DataFrame:
+    def frame(self, table: str) -> pd.DataFrame:
         """`spans`, `states` or `counters` as a DataFrame with names in place of indices (categories)."""
-        import pandas
+        import pandas as pd
 
         source: Any = {"spans": self.spans, "states": self.states, "counters": self.counters}[table]
         columns = {"spans": SPAN_COLUMNS, "states": STATE_COLUMNS, "counters": COUNTER_COLUMNS}[table]
         data = {column: self._named(column, getattr(source, column)) for column in columns}
-        return pandas.DataFrame(data)
+        return pd.DataFrame(data)
 
     def _named(self, column: str, values: NDArray[Any]) -> Any:
-        import pandas
+        import pandas as pd
 
         if column not in ("track", "kind", "name", "state"):
             return values
-        return pandas.Categorical.from_codes(values, categories=list(self.names))
+        categories: list[str] = list(self.names)
+        return pd.Categorical.from_codes(values, categories=pd.Index(categories))
