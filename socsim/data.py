@@ -19,8 +19,8 @@ def data_dir(kind: str) -> Path:
 def shipped_names(kind: str, suffixes: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the shipped files of a kind, sorted, without suffix."""
     directory = data_dir(kind)
-    files = sorted(directory.iterdir()) if directory.is_dir() else []
-    return tuple(file.stem for file in files if file.suffix in suffixes)
+    files = directory.iterdir() if directory.is_dir() else ()
+    return tuple(sorted(file.stem for file in files if file.suffix in suffixes))
 
 
 def resolve(kind: str, name_or_path: str, suffixes: tuple[str, ...]) -> Path:
