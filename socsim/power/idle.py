@@ -1,0 +1,94 @@
+"""Idle states: how long an idle time must be for a state to pay, and predictors that choose one.
+
+A deeper state draws less but costs energy and time to enter and leave. Entry and exit energies count on top of the
+power of the states themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, sqrt
+
+HISTORY = 8
+"""Idle times that the menu predictor looks back on (Linux, drivers/cpuidle/governors/menu.c)."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleChoice:
+    """An idle state as the predictors see it, shallowest first in a ladder."""
+
+    name: str
+    power_w: float
+    entry_s: float = 0.0
+    exit_s: float = 0.0
+    transition_j: float = 0.0
+    """To enter and leave it."""
+
+
+def break_even_s(shallow: IdleChoice, deep: IdleChoice) -> float:
+    """The idle time from which `deep` costs no more energy than `shallow`, and at least its own latencies.
+
+    shallow.power x t + its transition = deep.power x t + its transition; infinite where the deep state never pays.
+    """
+    latency = deep.entry_s + deep.exit_s
+    saved_w = shallow.power_w - deep.power_w
+    extra_j = deep.transition_j - shallow.transition_j
+    if extra_j <= 0 and saved_w >= 0:
+        return latency
+    return max(latency, extra_j / saved_w) if saved_w > 0 else inf
+
+
+def best_state(ladder: Sequence[IdleChoice], idle_s: float, latency_limit_s: float = inf) -> IdleChoice:
+    """The state of least energy for an idle time known in advance; the first one may always be taken."""
+    fits = [one for one in ladder if one.entry_s + one.exit_s <= idle_s and one.exit_s <= latency_limit_s]
+    return min(fits or ladder[:1], key=lambda one: one.power_w * idle_s + one.transition_j)
+
+
+def timeout_state(ladder: Sequence[IdleChoice], elapsed_s: float, timeouts_s: Sequence[float]) -> IdleChoice:
+    """Where a timeout policy stands after being idle for `elapsed_s`.
+
+    `timeouts_s[i]` is the idle time after which the ladder's state i + 1 is entered.
+    """
+    level = sum(1 for timeout in timeouts_s if elapsed_s >= timeout)
+    return ladder[min(level, len(ladder) - 1)]
+
+
+def break_even_timeouts_s(ladder: Sequence[IdleChoice]) -> tuple[float, ...]:
+    """Timeouts equal to break-even times: never worse than twice the energy of knowing the idle time in advance.
+
+    The competitive argument of ski rental (Karlin et al., Algorithmica 3, 1988).
+    """
+    return tuple(break_even_s(shallow, deep) for shallow, deep in pairwise(ladder))
+
+
+def menu_prediction_s(history_s: Sequence[float], known_s: float = inf) -> float:
+    """The next idle time, from the last ones: their mean once they agree, dropping the longest until they do.
+
+    They agree where the standard deviation is at most a sixth of the mean. Where more than a quarter would have to be
+    dropped there is no pattern, and the time to the next known event (`known_s`) is all that is known.
+    """
+    recent = sorted(history_s[-HISTORY:])
+    enough = max(1, len(recent) - len(recent) // 4)
+    while len(recent) >= enough and recent:
+        mean = sum(recent) / len(recent)
+        if _deviation(recent, mean) <= mean / 6:
+            return min(mean, known_s)
+        recent.pop()
+    return known_s
+
+
+def menu_state(
+    ladder: Sequence[IdleChoice], history_s: Sequence[float], known_s: float = inf, latency_limit_s: float = inf
+) -> IdleChoice:
+    """The state that suits the predicted idle time; the deepest allowed where nothing limits the prediction."""
+    predicted = menu_prediction_s(history_s, known_s)
+    if predicted == inf:
+        allowed = [one for one in ladder if one.exit_s <= latency_limit_s]
+        return min(allowed or ladder[:1], key=lambda one: one.power_w)
+    return best_state(ladder, predicted, latency_limit_s)
+
+
+def _deviation(values: Sequence[float], mean: float) -> float:
+    return sqrt(sum((value - mean) ** 2 for value in values) / len(values))
