@@ -12,7 +12,7 @@ from socsim.workload.architecture import Architecture
 from socsim.workload.importers.hf_config import architecture_from_config, load_config, supported_architectures
 from socsim.workload.importers.hf_families import FAMILIES, Family
 from socsim.workload.importers.hf_keys import KEYS
-from socsim.workload.model_library import find_model, model_names
+from socsim.workload.model_library import find_model
 
 LLAMA = {
     "architectures": ["LlamaForCausalLM"],
@@ -332,34 +332,6 @@ def test_a_missing_file_and_a_directory_are_input_errors(tmp_path: Path):
     for path in (tmp_path / "nowhere.json", tmp_path):
         with pytest.raises(InputError):
             load_config(path)
-
-
-# --- the library -----------------------------------------------------------------------------------------------------
-
-
-def test_shipped_names_work_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    assert find_model("llama-3.1-8b").layers == 32
-    assert find_model("models/llama-3.1-8b.json").layers == 32
-
-
-@pytest.mark.parametrize("name", ["llama3.1-8b", "models/llama-3.1-8.json", "", "x" * 5000, "../secret", "a\0b"])
-def test_an_unknown_name_is_an_input_error_with_the_shipped_ones(name: str):
-    with pytest.raises(InputError) as caught:
-        find_model(name)
-    assert caught.value.problems[0].choices == model_names()
-
-
-def test_a_misspelt_name_has_a_suggestion():
-    with pytest.raises(InputError) as caught:
-        find_model("lama-3.1-8b")
-    assert caught.value.problems[0].suggestion == "llama-3.1-8b"
-
-
-@pytest.mark.parametrize("name", model_names())
-def test_shipped_files_say_where_they_come_from(name: str):
-    file = Path(__file__).resolve().parents[3] / "models" / f"{name}.json"
-    assert "config.json" in json.loads(file.read_text(encoding="utf-8"))["_source"]
 
 
 # --- the table -------------------------------------------------------------------------------------------------------
