@@ -123,6 +123,8 @@ class DeviceBase(Spec):
     """What every device has."""
 
     description: str = ""
+    process: str | None = None
+    """Where it differs from the platform's."""
     clock: Frequency
     """Top operating point."""
     peak: Rate | dict[str, Rate] | None = None

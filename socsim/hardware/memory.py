@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -42,6 +42,13 @@ class DramEnergy(Spec):
     background: DramBackground = DramBackground()
 
 
+class DramState(Spec):
+    """A low-power state of the DRAM: entered after an idle time, left at a latency."""
+
+    exit: Time
+    after: Time
+
+
 class DramSpec(Spec):
     """External memory."""
 
@@ -54,6 +61,7 @@ class DramSpec(Spec):
     efficiency: DramEfficiency
     latency: Time
     energy: DramEnergy
+    states: dict[Literal["power_down", "self_refresh"], DramState] = Field(default_factory=dict)
 
 
 class SystemCacheSpec(Spec):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -21,10 +21,19 @@ class PlatformSpec(Spec):
     name: str
     description: str = ""
     process: str | None = None
+    """Of the CPU and what has no process of its own: "TSMC N3B", "4 nm"."""
+    form_factor: Literal["phone", "laptop", "desktop", "module", "board"] = "laptop"
+    """What carries its heat away: chooses the thermal network where the file has none."""
     default_workload: str = "chat-1k"
+    defaults: Literal["class", "none"] = "class"
+    """class: what the file leaves out comes from `platforms/defaults.yaml`; none: it stays unknown."""
+    sources: dict[str, str] = Field(default_factory=dict)
+    """Bibliography: titles and addresses that values refer to by YAML anchors."""
     memory: MemorySpec
     devices: Annotated[dict[str, DeviceSpec], Field(min_length=1)]
     power: PowerSpec = Field(default_factory=PowerSpec)
+    runtimes: dict[str, dict[Literal["cpu", "gpu", "npu"], dict[str, Any]]] = Field(default_factory=dict)
+    """Values of runtime profiles that differ on this platform, by runtime and device class: merged over the profile."""
 
     @model_validator(mode="after")
     def _domains_are_devices(self) -> PlatformSpec:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from socsim.schema.quantity import (
     Energy,
+    EnergyPerByte,
     Frequency,
     HeatCapacity,
     Power,
@@ -19,6 +20,7 @@ from socsim.schema.quantity import (
 from socsim.schema.spec import Spec
 
 Fraction01 = Annotated[float, Field(ge=0, le=1)]
+StateName = Literal["active", "idle", "clock_gated", "retention", "power_gated"]
 
 
 class OperatingPoint(Spec):
@@ -47,12 +49,16 @@ class ActionEnergies(Spec):
     """By compute type."""
     vector: Energy | None = None
     """Per vector operation on one element."""
-    scratchpad: Energy | None = None
+    scratchpad: EnergyPerByte | None = None
     """Per byte of on-chip memory traffic (scratchpad, L2, caches)."""
-    port: Energy | None = None
+    port: EnergyPerByte | None = None
     """Per byte through the port or DMA."""
-    launch: Energy = 0.0
+    launch: Energy | None = None
     """Per kernel."""
+    pim_byte: EnergyPerByte | None = None
+    """Per byte that a near-memory engine reads inside the DRAM; matters only where the device has one."""
+    pim_mac: Energy | None = None
+    """Per multiply-accumulate of a near-memory engine."""
 
 
 class DomainSpec(Spec):
@@ -62,13 +68,18 @@ class DomainSpec(Spec):
     """Rising in clock. Points above the device's `clock` are dropped; its voltage is interpolated from the rest."""
     reference_voltage: Voltage
     leakage: Power | None = None
-    """At reference voltage and temperature; scales with V^3 (V times the current's V^2) and exponentially with temperature."""
+    """At reference voltage and temperature; scales with V^3 (V times the current's V^2), exponentially in temperature."""
+    leakage_temperature: Temperature = 25.0
+    """Temperature at which `leakage` is quoted."""
     leakage_doubling: Annotated[float, Field(gt=0)] = 25.0
     """Kelvin that double the leakage."""
     clock_power: Power | None = None
     """Clock tree and control while active, at the top operating point; scales with V^2 f."""
-    states: dict[str, PowerState] = Field(default_factory=dict)
-    """active, idle, clock_gated, retention, power_gated."""
+    quoted_for: Annotated[float, Field(gt=0)] | None = None
+    """Tiles or cores that `leakage` and `clock_power` are quoted for; a device with more or fewer has more or less of
+    both (applied when the platform is loaded)."""
+    states: dict[StateName, PowerState] = Field(default_factory=dict)
+    """By name, from shallow to deep."""
     transition: Time = 0.0
     """Change of operating point."""
     energy: ActionEnergies = ActionEnergies()
@@ -97,6 +108,7 @@ class TripPoint(Spec):
     temperature: Temperature
     hysteresis: Annotated[float, Field(ge=0)] = 3.0
     devices: list[str] = Field(default_factory=list)
+    """Devices to throttle; none named: all."""
 
 
 class ThermalSpec(Spec):
