@@ -1,0 +1,223 @@
+"""The story in one place: load, trace, lower, simulate, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from socsim.errors import InputError, Problem, raise_all, unknown_name
+from socsim.hardware.platform_library import LoadedPlatform, RuntimeChoice, load_platform, runtime_for
+from socsim.mapping.assign import CannotRun, needs_static_shape
+from socsim.mapping.lowering import lower
+from socsim.mapping.sampling import sampled
+from socsim.schema.overrides import split_overrides
+from socsim.workload.deployment import StaticShape
+from socsim.workload.spec import PlacementSpec, WorkloadSpec
+from socsim.workload.workload_library import LoadedWorkload, load_workload
+
+if TYPE_CHECKING:
+    from socsim.result import DeviceRun, Result
+
+__all__ = ["RunOptions", "load_platform", "load_workload", "run", "run_loaded"]
+
+DEFAULT_WORKLOAD = "chat-1k"
+Progress = Callable[[str, float], None]
+"""(device, fraction done)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run: grain, sampling, how much to record, seed."""
+
+    grain: str = "kernel"
+    decode: str = "exact"
+    record: str = "kernel"
+    seed: int = 0
+    replay: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One run: who runs what, under which software."""
+
+    name: str
+    """Device that gives the run its name."""
+    placement: PlacementSpec
+    runtimes: dict[str, RuntimeChoice] = field(default_factory=dict)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Every device that takes part, in order of mention."""
+        place = self.placement
+        named = (place.default, place.prefill, place.decode, *place.operators.values())
+        return tuple(dict.fromkeys(device for device in named if device is not None))
+
+
+def run(
+    platform: str | Path,
+    workload: str | Path | None = None,
+    *,
+    devices: Sequence[str] | None = None,
+    overrides: Sequence[str] = (),
+    options: RunOptions | None = None,
+    output: Path | None = None,
+    report: bool = True,
+    progress: Progress | None = None,
+) -> Result:
+    """Simulate a workload on a platform: every device of it, or those asked for.
+
+    Args:
+        platform: a shipped name or a file.
+        workload: likewise; without it the platform's `default_workload`.
+        devices: one run for each; None follows the workload's placement, else takes all devices.
+        overrides: "platform.devices.npu.tiles=12", "workload.request.prompt_tokens=512", ...
+        options: grain, decode, record, seed.
+        output: folder to save the result in; None saves nothing.
+        report: whether the folder gets its report.html and trace.json.gz.
+        progress: called with (device, fraction done) now and then.
+
+    Raises:
+        InputError: anything wrong with the input, all problems at once, each with file and line.
+    """
+    by_prefix = split_overrides(overrides, ("platform", "workload"))
+    loaded_platform = load_platform(str(platform), by_prefix["platform"])
+    name = workload if workload is not None else loaded_platform.spec.default_workload or DEFAULT_WORKLOAD
+    loaded_workload = load_workload(name, by_prefix["workload"])
+    result = run_loaded(loaded_platform, loaded_workload, devices, options or RunOptions(), progress)
+    if output is not None:
+        result = result.save(output, report=report)
+    return result
+
+
+def run_loaded(
+    platform: LoadedPlatform,
+    workload: LoadedWorkload,
+    devices: Sequence[str] | None = None,
+    options: RunOptions | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """As `run`, from specs that are loaded already."""
+    from socsim.result import Result
+
+    options = options or RunOptions()
+    plans = plan_runs(platform, workload, devices)
+    runs = tuple(_device_run(plan, platform, workload, options, progress) for plan in plans)
+    return Result(
+        platform=platform,
+        workload=workload,
+        runtime=_runtime_name(plans),
+        runs=runs,
+        options={"grain": options.grain, "decode": options.decode, "record": options.record, "seed": options.seed},
+    )
+
+
+def plan_runs(platform: LoadedPlatform, workload: LoadedWorkload, devices: Sequence[str] | None) -> list[Plan]:
+    """Which runs there are, and who takes part in each (interfaces: Devices)."""
+    placement = workload.spec.placement
+    _check_devices(platform, workload, devices)
+    if devices:
+        choices = [placement.model_copy(update={"default": device}) for device in dict.fromkeys(devices)]
+        return [_plan(choice, choice.default or "", platform, workload) for choice in choices]
+    if placement.default or placement.prefill or placement.decode or placement.operators:
+        return [_plan(placement, placement.default or placement.decode or placement.prefill or "", platform, workload)]
+    every = [placement.model_copy(update={"default": device}) for device in platform.spec.devices]
+    return [_plan(choice, choice.default or "", platform, workload) for choice in every]
+
+
+def _plan(placement: PlacementSpec, name: str, platform: LoadedPlatform, workload: LoadedWorkload) -> Plan:
+    named = name or next(iter(placement.operators.values()))
+    whole = placement if placement.default else placement.model_copy(update={"default": named})
+    plan = Plan(named, whole)
+    try:
+        choices = {device: runtime_for(platform.spec, device, workload.spec.runtime) for device in plan.devices}
+    except InputError as error:
+        raise InputError(
+            problem
+            if problem.file
+            else workload.document.source_map.place(replace(problem, path="runtime"), "runtime")
+            for problem in error.problems
+        ) from None
+    return replace(plan, runtimes=choices)
+
+
+def _check_devices(platform: LoadedPlatform, workload: LoadedWorkload, devices: Sequence[str] | None) -> None:
+    """Unknown devices are wrong input, wherever they are named."""
+    known = tuple(platform.spec.devices)
+    problems: list[Problem] = [
+        replace(unknown_name("device", device, known), file="-d") for device in devices or () if device not in known
+    ]
+    for path, device in _named_devices(workload.spec):
+        if device not in known:
+            problem = replace(unknown_name("device", device, known), path=path)
+            problems.append(workload.document.source_map.place(problem, path))
+    raise_all(problems)
+
+
+def _named_devices(spec: WorkloadSpec) -> list[tuple[str, str]]:
+    """(path, device) of every device that a workload names."""
+    place = spec.placement
+    named = [(f"placement.{key}", getattr(place, key)) for key in ("default", "prefill", "decode")]
+    named += [(f"placement.operators.{key}", device) for key, device in place.operators.items()]
+    named += [(f"background.{index}.device", entry.device) for index, entry in enumerate(spec.background)]
+    named += [(f"policies.governors.{key}", key) for key in spec.policies.governors]
+    named += [(f"policies.qos.{key}", key) for key in spec.policies.qos]
+    speculative = spec.deployment.speculative
+    if speculative != "none":
+        named += [
+            ("deployment.speculative.draft_device", speculative.draft_device),
+            ("deployment.speculative.verify_device", speculative.verify_device),
+        ]
+    return [(path, device) for path, device in named if device is not None]
+
+
+def _device_run(
+    plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, options: RunOptions, progress: Progress | None
+) -> DeviceRun:
+    """One run; a device that cannot run the workload says why, and the others still run."""
+    from socsim.result import DeviceRun
+
+    start = perf_counter()
+    try:
+        measured = _simulated(plan, platform, workload, options, progress)
+    except CannotRun as reason:
+        return DeviceRun(plan.name, reason=str(reason), grain=options.grain, decode=options.decode)
+    return replace(measured, wall_s=perf_counter() - start)
+
+
+def _simulated(
+    plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, options: RunOptions, progress: Progress | None
+) -> DeviceRun:
+    from socsim.metrics.measure import measure
+    from socsim.result import DeviceRun
+    from socsim.sim.simulation import SimOptions, simulate
+
+    spec = adapted(workload.spec, platform, plan)
+    profiles = {device: choice.profile for device, choice in plan.runtimes.items()}
+    program = lower(workload.trace(spec), platform.spec, plan.placement, profiles, spec)
+    if options.decode == "sampled":
+        program = sampled(program)
+    watch = (lambda fraction: progress(plan.name, fraction)) if progress is not None else None
+    how = SimOptions(options.grain, options.record, options.seed, options.replay, watch)
+    timeline = simulate(program, platform.spec, how, spec.policies)
+    metrics = measure(timeline, program, platform.spec)
+    return DeviceRun(plan.name, metrics=metrics, timeline=timeline, grain=options.grain, decode=options.decode)
+
+
+def adapted(spec: WorkloadSpec, platform: LoadedPlatform, plan: Plan) -> WorkloadSpec:
+    """The workload as the plan's devices need it: runtime defaults for formats, static shapes where they must be."""
+    update: dict[str, Any] = {}
+    static = any(needs_static_shape(platform.spec, device) for device in plan.devices)
+    if static and spec.deployment.static_shape == "none":
+        shape = StaticShape(prompt=spec.request.prompt_tokens, response=spec.request.output_tokens)
+        update["static_shape"] = shape
+    if not update:
+        return spec
+    return spec.model_copy(update={"deployment": spec.deployment.model_copy(update=update)})
+
+
+def _runtime_name(plans: Sequence[Plan]) -> str:
+    names = dict.fromkeys(choice.name for plan in plans for choice in plan.runtimes.values())
+    return ", ".join(names)
