@@ -2,26 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from socsim.errors import nearest
 from socsim.schema.spec import Spec
 from socsim.workload.formats import FormatName
+from socsim.workload.sparsity import PatternText, parse_pattern
 
 Granularity = Literal["tensor", "channel", "group", "block"]
 ZeroPoint = Literal["none", "int", "fp16"]
 
+_ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj", "q_a_proj", "q_b_proj", "kv_a_proj", "kv_b_proj")
+_FEED_FORWARD = ("gate_proj", "up_proj", "down_proj")
+_SHARED = ("shared_gate_proj", "shared_up_proj", "shared_down_proj", "shared_expert_gate")
+ROLES = (*_ATTENTION, *_FEED_FORWARD, "router", *_SHARED, "embedding", "lm_head")
+"""Matrices by role, as an override names them."""
+ROLE_GROUPS = {"attention": _ATTENTION, "ffn": (*_FEED_FORWARD, "router", *_SHARED)}
+"""Names for several roles at once."""
+
+
+def _known_role(role: str) -> str:
+    choices = (*ROLES, *ROLE_GROUPS)
+    if role not in choices:
+        hint = nearest(role, choices)
+        meant = f"; did you mean {hint}?" if hint else ""
+        raise ValueError(f"unknown weight role; choose from {', '.join(choices)}{meant}")
+    return role
+
+
+RoleName = Annotated[str, AfterValidator(_known_role)]
+
+
+def layer_ranges(layers: str | int) -> tuple[tuple[int, int], ...]:
+    """(first, last) of "0-3,8" or 5; ValueError on anything else."""
+    ranges = []
+    for part in str(layers).split(","):
+        match = re.fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", part, re.ASCII)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise ValueError('expected layers such as 5, "0-3" or "0-3,28-31"')
+        ranges.append((int(match[1]), int(match[2] or match[1])))
+    return tuple(ranges)
+
+
+def _checked_layers(layers: str | int | None) -> str | int | None:
+    if layers is not None:
+        layer_ranges(layers)
+    return layers
+
+
+LayerRanges = Annotated[str | int | None, AfterValidator(_checked_layers)]
+
+
+def _sparsity_shorthand(value: Any) -> Any:
+    """`sparsity: "2:4"` is `sparsity: {pattern: "2:4"}`; a bare 2:4 is explained by the pattern's own check."""
+    is_pattern = isinstance(value, str | int) and not isinstance(value, bool) and value != "none"
+    return {"pattern": value} if is_pattern else value
+
 
 class WeightOverride(Spec):
-    """A number scheme for some matrices: those of the given roles (all if not given) in the given layers (all if not given)."""
+    """A number scheme for some matrices: those of the given roles (else all) in the given layers (else all)."""
 
-    roles: list[str] | None = None
-    layers: str | int | None = None
+    roles: list[RoleName] | None = None
+    layers: LayerRanges = None
     format: FormatName | None = None
     granularity: Granularity | None = None
     group_size: Annotated[int, Field(ge=1)] | None = None
     zero_point: ZeroPoint | None = None
+
+    def covers(self, role: str, layer: int) -> bool:
+        """Whether the matrix of `role` in `layer` (-1: outside the blocks) is meant; stated layers mean blocks only."""
+        by_role = self.roles is None or any(role == name or role in ROLE_GROUPS.get(name, ()) for name in self.roles)
+        by_layer = self.layers is None or any(first <= layer <= last for first, last in layer_ranges(self.layers))
+        return by_role and by_layer
+
+    @property
+    def last_layer(self) -> int:
+        """The highest layer that it names, -1 where it names none."""
+        return -1 if self.layers is None else max(last for _, last in layer_ranges(self.layers))
 
 
 class Weights(Spec):
@@ -46,7 +106,12 @@ class Activations(Spec):
 class Sparsity(Spec):
     """N:M sparsity of the blocks' linear layers: N kept of every M."""
 
-    pattern: str = "none"
+    pattern: PatternText = "none"
+
+    @property
+    def kept(self) -> tuple[int, int] | None:
+        """(kept, block), None where every weight is kept."""
+        return parse_pattern(self.pattern)
 
 
 class Eviction(Spec):
@@ -115,7 +180,7 @@ class Deployment(Spec):
 
     weights: Weights = Field(default_factory=Weights)
     activations: Activations = Field(default_factory=Activations)
-    sparsity: Sparsity | Literal["none"] = "none"
+    sparsity: Annotated[Sparsity | Literal["none"], BeforeValidator(_sparsity_shorthand)] = "none"
     kv_cache: KvCache = Field(default_factory=KvCache)
     static_shape: StaticShape | Literal["none"] = "none"
     fusion: Fusion = Field(default_factory=Fusion)
@@ -123,6 +188,13 @@ class Deployment(Spec):
     prefill: Prefill | Literal["none"] = "none"
     speculative: Speculative | Literal["none"] = "none"
 
-    @model_validator(mode="after")
-    def _combination(self) -> Deployment:
-        return self
+    @property
+    def kept_weights(self) -> tuple[int, int] | None:
+        """(kept, block) of the N:M pattern, None where there is none."""
+        return None if self.sparsity == "none" else self.sparsity.kept
+
+    @property
+    def online_rotations(self) -> tuple[str, ...]:
+        """The rotations that cost work: R3 and R4; R1 and R2 are folded into the weights."""
+        online = () if self.rotation == "none" else self.rotation.online
+        return tuple(name for name in ("R3", "R4") if name in online)

@@ -77,7 +77,7 @@ class Operator:
     masked_macs: int = 0
     vector_ops: tuple[tuple[str, int], ...] = ()
     weight_group: int = 0
-    """Input channels that share a weight scale; 0 where one scale covers the whole row (channel, tensor) or none exists."""
+    """Input channels that share a weight scale; 0 where one scale covers the row or the matrix, or none exists."""
     sparsity: tuple[int, int] | None = None
     """(kept, block) of an N:M pattern."""
     role: str = ""
