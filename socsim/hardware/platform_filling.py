@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 from socsim.errors import InputError, Problem, raise_all
 from socsim.hardware.class_defaults import (

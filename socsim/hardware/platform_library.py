@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path as FilePath
 
 from socsim.data import data_dir, resolve, shipped_names
-from socsim.errors import InputError, Problem, nearest, raise_all
+from socsim.errors import InputError, Problem, nearest, raise_all, unknown_name
 from socsim.hardware.platform import PlatformSpec
 from socsim.hardware.platform_filling import complete, defaulted_paths, unfilled
 from socsim.hardware.runtime import RuntimeDevice, RuntimeSpec
@@ -94,7 +94,7 @@ def platform_file(name_or_path: str) -> FilePath:
 
 def load_runtime(name_or_path: str) -> LoadedRuntime:
     """The runtime profile in a file or of a shipped name; InputError as for platforms."""
-    file = resolve(RUNTIMES, f"{name_or_path}.yaml" if name_or_path in runtime_names() else name_or_path, SUFFIXES)
+    file = resolve(RUNTIMES, name_or_path, SUFFIXES)
     return _runtime_in(file, file.stat().st_mtime_ns)
 
 
@@ -161,8 +161,13 @@ def _specific(platform: PlatformSpec, name: str, loaded: LoadedRuntime) -> Runti
 
 
 def _wrong_runtimes(spec: PlatformSpec, document: Document) -> list[Problem]:
-    """Problems of the platform's own runtime values, at their places in the platform's file."""
-    problems: list[Problem] = []
+    """Problems of default runtimes and of the platform's own runtime values, at their places in its file."""
+    problems = [
+        document.source_map.place(unknown_name("runtime", device.default_runtime, runtime_names()), path)
+        for name, device in spec.devices.items()
+        if device.default_runtime and not _is_runtime(device.default_runtime)
+        for path in [("devices", name, "default_runtime")]
+    ]
     for name in spec.runtimes:
         try:
             own = _moved(document.under("runtimes", name))
@@ -171,6 +176,10 @@ def _wrong_runtimes(spec: PlatformSpec, document: Document) -> list[Problem]:
             path: Path = ("runtimes", name)
             problems.extend(p if p.line else document.source_map.place(p, path, of_key=True) for p in error.problems)
     return problems
+
+
+def _is_runtime(name: str) -> bool:
+    return name in runtime_names() or FilePath(name).is_file()
 
 
 def _moved(own: Document) -> Document:

@@ -68,7 +68,7 @@ class DomainSpec(Spec):
     """Rising in clock. Points above the device's `clock` are dropped; its voltage is interpolated from the rest."""
     reference_voltage: Voltage
     leakage: Power | None = None
-    """At reference voltage and temperature; scales with V^3 (V times the current's V^2), exponentially in temperature."""
+    """At reference voltage and temperature; scales with V^3 (V times the current's V^2), exponentially with heat."""
     leakage_temperature: Temperature = 25.0
     """Temperature at which `leakage` is quoted."""
     leakage_doubling: Annotated[float, Field(gt=0)] = 25.0
