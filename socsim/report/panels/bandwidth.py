@@ -1,0 +1,52 @@
+"""DRAM traffic by requester over time, against what the DRAM can give."""
+
+from __future__ import annotations
+
+from socsim.report.data import Bandwidth, ReportData, RunData
+from socsim.report.figure import Figure, Plot, amounts, nothing
+from socsim.report.panel import Panel, empty_panel, per_run, switch
+from socsim.report.panels.legend import legend
+from socsim.report.series import ceilings, layer_area, reduced, time_axis
+from socsim.report.theme import part_colour
+from socsim.report.words import part_label, quantity
+
+GIGA = 1e9
+
+
+def build(data: ReportData) -> Panel:
+    """Stacked bandwidth of one run at a time."""
+    if not data.ran:
+        return empty_panel("bandwidth", "DRAM bandwidth over time", "No device ran.")
+    requesters = dict.fromkeys(name for run in data.ran if run.bandwidth for name in run.bandwidth.windows.values)
+    return Panel(
+        "bandwidth",
+        "DRAM bandwidth over time",
+        "Traffic by requester; dotted lines are what the DRAM reaches in practice and its peak.",
+        (Plot("bandwidth", "DRAM bandwidth by requester over time", per_run(data, _bandwidth), "time"),),
+        after=legend((part_label(name), part_colour(name)) for name in requesters),
+        switch=switch(data),
+        half=True,
+    )
+
+
+def _bandwidth(run: RunData) -> Figure:
+    if run.bandwidth is None or not run.bandwidth.windows.values:
+        return nothing("Nothing went to or from DRAM.")
+    windows = reduced(run.bandwidth.windows)
+    traces = [
+        layer_area(part_label(name), windows.start_s, values / GIGA, part_colour(name), "GB/s")
+        for name, values in windows.values.items()
+    ]
+    shapes, labels = ceilings(_levels(run.bandwidth))
+    layout = {"xaxis": time_axis(), "yaxis": amounts("bandwidth (GB/s)"), "hovermode": "x unified", "showlegend": False,
+              "shapes": shapes, "annotations": labels}  # fmt: skip
+    return Figure(traces, layout, 340 if run.temperature is not None else 260)
+
+
+def _levels(bandwidth: Bandwidth) -> dict[str, float]:
+    levels = {f"peak {quantity(bandwidth.peak_bytes_per_s, 'bandwidth')}": bandwidth.peak_bytes_per_s / GIGA}
+    if bandwidth.achievable_bytes_per_s is not None:
+        levels[f"achievable {quantity(bandwidth.achievable_bytes_per_s, 'bandwidth')}"] = (
+            bandwidth.achievable_bytes_per_s / GIGA
+        )
+    return levels

@@ -1,0 +1,81 @@
+"""Where energy goes: by part, phase and state."""
+
+from __future__ import annotations
+
+from socsim.report.data import PartEnergy, ReportData, RunData
+from socsim.report.figure import Figure, Json, amounts, bar, categories, hatched, nothing, plain, plot, total_label
+from socsim.report.panel import Panel, empty_panel
+from socsim.report.theme import part_colour, shade
+from socsim.report.words import label, part_label, quantity, share, unit_for
+
+WORKING = ("active", "dynamic", "")
+UNKNOWN_ENERGY = (
+    "Energy is unknown: at least one energy coefficient of the platform is not known, and unknown is not zero."
+)
+
+
+def build(data: ReportData) -> Panel:
+    """One bar per device and phase."""
+    found = list(dict.fromkeys(entry.phase for run in data.ran for entry in run.part_energy))
+    if not found:
+        return empty_panel("energy", "Where energy goes", UNKNOWN_ENERGY if data.ran else "No device ran.")
+    plots = tuple(
+        plot(f"energy-{phase}", f"Energy of {phase} by part and state", _phase(data, phase), title=phase.capitalize())
+        for phase in found
+    )
+    caption = "Colours are parts. Solid: working; hatched: energy that flows while a part works or not (leakage, background, idle)."
+    return Panel("energy", "Where energy goes", caption, plots, after=_legend(data))
+
+
+def _phase(data: ReportData, phase: str) -> Figure:
+    runs = [run for run in data.ran if any(entry.phase == phase for entry in run.part_energy)]
+    known = {run.name: _of_phase(run, phase) for run in runs}
+    sums = {
+        name: sum(entry.energy_j or 0.0 for entry in entries) for name, entries in known.items() if _complete(entries)
+    }
+    if not sums:
+        return nothing(UNKNOWN_ENERGY)
+    unit, factor = unit_for(max(sums.values()), "energy")
+    traces = [
+        _part_bar(run, entry, sums[run.name], unit, factor)
+        for run in runs
+        if run.name in sums
+        for entry in known[run.name]
+    ]
+    layout = {
+        "barmode": "stack", "showlegend": False, "bargap": 0.3, "yaxis": categories(), "xaxis": amounts(f"energy ({unit})"),
+        "annotations": [_total(run, sums, factor) for run in runs], "uniformtext": {"minsize": 10, "mode": "hide"},
+    }  # fmt: skip
+    return Figure(traces, layout, 70 + 34 * len(runs))
+
+
+def _of_phase(run: RunData, phase: str) -> list[PartEnergy]:
+    return [entry for entry in run.part_energy if entry.phase == phase]
+
+
+def _complete(entries: list[PartEnergy]) -> bool:
+    return all(entry.energy_j is not None for entry in entries)
+
+
+def _part_bar(run: RunData, entry: PartEnergy, total: float, unit: str, factor: float) -> Json:
+    energy = entry.energy_j or 0.0
+    working = entry.state in WORKING
+    colour = part_colour(entry.part) if working else shade(part_colour(entry.part), 0.25)
+    words = f"{part_label(run.name)} run, {entry.phase}: {part_label(entry.part)} {label(entry.state)}"
+    hover = plain(f"{words} {quantity(energy, 'energy')}, {share(energy / (total or 1.0))}") + "<extra></extra>"
+    text = part_label(entry.part) if working else ""
+    trace = bar([part_label(run.name)], [energy / factor], text, colour, text=[text], hovertemplate=hover)
+    return trace if working else hatched(trace)
+
+
+def _total(run: RunData, sums: dict[str, float], factor: float) -> Json:
+    if run.name not in sums:
+        return total_label("unknown", part_label(run.name), 0.0)
+    return total_label(quantity(sums[run.name], "energy"), part_label(run.name), sums[run.name] / factor)
+
+
+def _legend(data: ReportData) -> str:
+    from socsim.report.panels.legend import legend
+
+    parts = dict.fromkeys(entry.part for run in data.ran for entry in run.part_energy)
+    return legend((part_label(part), part_colour(part)) for part in parts)

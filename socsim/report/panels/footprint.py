@@ -1,0 +1,50 @@
+"""What lies in DRAM over time."""
+
+from __future__ import annotations
+
+from socsim.report.data import Footprint, ReportData, RunData
+from socsim.report.figure import Figure, Plot, amounts, nothing
+from socsim.report.panel import Panel, empty_panel, per_run, switch
+from socsim.report.panels.legend import legend
+from socsim.report.series import ceilings, layer_area, time_axis
+from socsim.report.theme import role_colour
+from socsim.report.words import label, quantity, unit_for
+
+
+def build(data: ReportData) -> Panel:
+    """Stacked footprint of one run at a time."""
+    if not data.ran:
+        return empty_panel("footprint", "Memory footprint", "No device ran.")
+    roles = dict.fromkeys(role for run in data.ran if run.footprint for role in run.footprint.bytes_by_role)
+    return Panel(
+        "footprint",
+        "Memory footprint",
+        "Bytes held in DRAM by what they are.",
+        (Plot("footprint", "Bytes held in DRAM over time", per_run(data, _footprint), "time"),),
+        after=legend((label(role), role_colour(role)) for role in roles),
+        switch=switch(data),
+        half=True,
+    )
+
+
+def _footprint(run: RunData) -> Figure:
+    held = run.footprint
+    if held is None or not held.bytes_by_role:
+        return nothing("The footprint of this run was not recorded.")
+    highest = float(sum(values for values in held.bytes_by_role.values()).max())  # type: ignore[union-attr]
+    unit, factor = unit_for(highest, "size")
+    traces = [
+        layer_area(label(role), held.time_s, values / factor, role_colour(role), unit)
+        for role, values in held.bytes_by_role.items()
+    ]
+    shapes, labels = ceilings(_capacity(held, highest, factor))
+    layout = {"xaxis": time_axis(), "yaxis": amounts(f"held in DRAM ({unit})"), "hovermode": "x unified", "showlegend": False,
+              "shapes": shapes, "annotations": labels}  # fmt: skip
+    return Figure(traces, layout, 260)
+
+
+def _capacity(held: Footprint, highest: float, factor: float) -> dict[str, float]:
+    """The capacity, where it is near enough to be worth the space."""
+    if held.capacity_bytes is None or held.capacity_bytes > 4 * highest:
+        return {}
+    return {f"capacity {quantity(held.capacity_bytes, 'size')}": held.capacity_bytes / factor}

@@ -1,0 +1,81 @@
+"""Can I believe it: every parameter, its source, and how it came about."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from socsim.report.data import ParameterRow, ReportData
+from socsim.report.figure import Figure, amounts, axis, bar, plain, plot
+from socsim.report.panel import Panel, empty_panel
+from socsim.report.words import plural
+
+SHADES = {
+    "read": "#3B4148",
+    "stated": "#5B626A",
+    "computed": "#7A828A",
+    "inferred": "#9AA1A8",
+    "fitted": "#B6BCC2",
+    "defaulted": "#D3D7DB",
+}
+MEANINGS = {
+    "read": "taken from the source",
+    "stated": "given by the file without a source",
+    "computed": "follows from other parameters",
+    "inferred": "derived from a source by reasoning",
+    "fitted": "calibrated against measurements",
+    "defaulted": "a default of the device class or of the program",
+}
+
+
+def build(data: ReportData) -> Panel:
+    """The searchable table of parameters."""
+    rows = data.parameters
+    if not rows:
+        return empty_panel("provenance", "Assumptions and provenance", "No parameter was recorded with this result.")
+    counts = {status: sum(_status(row) == status for row in rows) for status in SHADES}
+    figure = plot("provenance", "Number of parameters by status", _counts(counts))
+    caption = (
+        "Each parameter of platform and workload. "
+        + "; ".join(f"{s}: {m}" for s, m in MEANINGS.items() if counts[s])
+        + "."
+    )
+    return Panel("provenance", "Assumptions and provenance", caption, (figure,), after=_table(rows, counts))
+
+
+def _status(row: ParameterRow) -> str:
+    return row.status if row.status in SHADES else "stated"
+
+
+def _counts(counts: dict[str, int]) -> Figure:
+    traces = [
+        bar(["parameters"], [count], status, SHADES[status], text=[f"{status} {count}"],
+            hovertemplate=plain(f"{status}: {plural(count, 'parameter')}") + "<extra></extra>")
+        for status, count in counts.items() if count
+    ]  # fmt: skip
+    layout = {"barmode": "stack", "showlegend": False, "yaxis": axis(visible=False), "xaxis": amounts("number of parameters"),
+              "uniformtext": {"minsize": 10, "mode": "hide"}}  # fmt: skip
+    return Figure(traces, layout, 92)
+
+
+def _table(rows: tuple[ParameterRow, ...], counts: dict[str, int]) -> Markup:
+    choices = Markup("").join(
+        Markup('<option value="{0}">{0} ({1})</option>').format(status, count)
+        for status, count in counts.items()
+        if count
+    )
+    body = Markup("").join(map(_row, rows))
+    return Markup(
+        '<div class="filter"><label>Search <input type="search" data-filter="parameters" placeholder="dram, tiles, datasheet ..."></label>'
+        '<label>Status <select data-filter-status="parameters"><option value="">all ({0})</option>{1}</select></label>'
+        '<output data-filter-count="parameters">{2}</output></div>'
+        '<div class="scroll tall" tabindex="0" role="region" aria-label="Parameters"><table class="parameters" id="parameters"><thead><tr>'
+        "<th scope=col>Parameter</th><th scope=col>Value</th><th scope=col>Status</th><th scope=col>Source</th>"
+        "</tr></thead><tbody>{3}</tbody></table></div>"
+    ).format(len(rows), choices, plural(len(rows), "parameter"), body)
+
+
+def _row(row: ParameterRow) -> Markup:
+    source = f"{row.source} ({row.note})" if row.source and row.note else row.source or row.note
+    return Markup('<tr data-status="{0}"><td><code>{1}</code></td><td>{2}</td><td>{0}</td><td>{3}</td></tr>').format(
+        _status(row), row.path, row.value, source
+    )

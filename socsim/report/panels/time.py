@@ -1,0 +1,152 @@
+"""Where time goes: by phase and operator kind, by layer, and the operators that take most."""
+
+from __future__ import annotations
+
+import numpy as np
+from markupsafe import Markup
+
+from socsim.report.data import OperatorTable, ReportData, RunData
+from socsim.report.figure import (
+    Figure,
+    Json,
+    Plot,
+    amounts,
+    axis,
+    bar,
+    categories,
+    hatched,
+    nothing,
+    packed,
+    plain,
+    plot,
+)
+from socsim.report.panel import Panel, empty_panel, per_run, switch
+from socsim.report.theme import WAITING_KINDS, kind_colour
+from socsim.report.words import label, part_label, quantity, share
+
+TOP = 12
+
+
+def build(data: ReportData) -> Panel:
+    """Shares by kind for all devices; layers and leading operators of the chosen one."""
+    if not any(run.operators is not None and len(run.operators) for run in data.runs):
+        return empty_panel("time", "Where time goes", "No operator ran.")
+    layers = Plot("layers", "Time by layer and operator kind", per_run(data, _by_layer), title="By layer")
+    return Panel(
+        "time",
+        "Where time goes",
+        "Shades of a device's colour: matrix multiplications with weights dark, attention mid, everything else light; "
+        "waiting is grey and hatched.",
+        (plot("kinds", "Share of time by operator kind", _by_kind(data), title="By phase and operator kind"), layers),
+        after=Markup("").join(_top_operators(run) for run in data.ran),
+        switch=switch(data),
+    )
+
+
+def totals(table: OperatorTable, phase: str) -> dict[str, float]:
+    """Seconds by operator kind in a phase, longest first, waiting last."""
+    sums: dict[str, float] = {}
+    for row_phase, kind, seconds in zip(table.phase, table.kind, table.time_s, strict=True):
+        if row_phase == phase:
+            sums[kind] = sums.get(kind, 0.0) + float(seconds)
+    return dict(sorted(sums.items(), key=lambda item: (item[0] in WAITING_KINDS, -item[1])))
+
+
+def phases(table: OperatorTable) -> list[str]:
+    """The phases of a table in order of first use."""
+    return list(dict.fromkeys(table.phase))
+
+
+def _by_kind(data: ReportData) -> Figure:
+    traces, rows = [], 0
+    for run in data.ran:
+        for phase in phases(run.operators) if run.operators else ():
+            traces += _kind_bars(run, phase)
+            rows += 1
+    layout = {
+        "barmode": "stack", "showlegend": False, "bargap": 0.3, "yaxis": categories(),
+        "xaxis": amounts("share of the phase (%)", range=[0, 100]), "uniformtext": {"minsize": 10, "mode": "hide"},
+    }  # fmt: skip
+    return Figure(traces, layout, 64 + 28 * rows)
+
+
+def _kind_bars(run: RunData, phase: str) -> list[Json]:
+    assert run.operators is not None
+    sums = totals(run.operators, phase)
+    total = sum(sums.values()) or 1.0
+    row = f"{part_label(run.name)} {phase}, {quantity(total, 'time')}"
+    return [_kind_bar(run, row, kind, seconds, total) for kind, seconds in sums.items() if seconds > 0]
+
+
+def _kind_bar(run: RunData, row: str, kind: str, seconds: float, total: float) -> Json:
+    part, name = share(seconds / total), label(kind)
+    hover = plain(f"{row}: {name} {quantity(seconds, 'time')}, {part}") + "<extra></extra>"
+    trace = bar(
+        [row], [100 * seconds / total], name, kind_colour(run.part, kind), text=[f"{name} {part}"], hovertemplate=hover
+    )
+    return hatched(trace) if kind in WAITING_KINDS else trace
+
+
+def _by_layer(run: RunData) -> Figure:
+    table = run.operators
+    if table is None or not np.any(table.layer >= 0):
+        return nothing("No operator belongs to a layer.")
+    shown = phases(table)
+    traces = [trace for index, phase in enumerate(shown) for trace in _layer_bars(run, table, phase, index)]
+    layout: Json = {"barmode": "stack", "showlegend": False, "bargap": 0.15, "hovermode": "closest"}
+    for index, phase in enumerate(shown):
+        low = 1 - (index + 1) / len(shown) + (0.12 if index < len(shown) - 1 else 0)
+        suffix = str(index + 1) if index else ""
+        layout["yaxis" + suffix] = amounts(f"{phase} (ms)", domain=[low, 1 - index / len(shown)])
+        layout["xaxis" + suffix] = axis("layer" if index == len(shown) - 1 else "", anchor="y" + suffix, showgrid=False)
+    return Figure(traces, layout, 90 + 110 * len(shown))
+
+
+def _layer_bars(run: RunData, table: OperatorTable, phase: str, index: int) -> list[Json]:
+    count = int(table.layer.max()) + 1
+    axes = {"xaxis": f"x{index + 1}", "yaxis": f"y{index + 1}"} if index else {}
+    in_phase = np.array([row == phase for row in table.phase]) & (table.layer >= 0)
+    traces = []
+    for kind in totals(table, phase):
+        rows = in_phase & np.array([row == kind for row in table.kind])
+        if rows.any():
+            times = 1e3 * np.bincount(table.layer[rows], table.time_s[rows], minlength=count)
+            traces.append(_layer_bar(kind, kind_colour(run.part, kind), times) | axes)
+    return traces
+
+
+def _layer_bar(kind: str, colour: str, times_ms: np.ndarray) -> Json:
+    hover = f"layer %{{x}}, {plain(label(kind))}: %{{y:.3~r}} ms<extra></extra>"
+    return {"type": "bar", "x": packed(np.arange(len(times_ms)), "i2"), "y": packed(times_ms), "name": plain(label(kind)),
+            "marker": {"color": colour, "line": {"width": 0}}, "hovertemplate": hover}  # fmt: skip
+
+
+def _top_operators(run: RunData) -> Markup:
+    """A table of the operators that take most of the time, layers added up."""
+    table = run.operators
+    if table is None:
+        return Markup("")
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for row, key in enumerate(zip(table.phase, table.operator, table.kind, table.bound, strict=True)):
+        groups.setdefault(key, []).append(row)
+    ranked = sorted(groups.items(), key=lambda item: -float(table.time_s[item[1]].sum()))[:TOP]
+    lines = Markup("").join(_operator_row(key, np.array(rows), table) for key, rows in ranked)
+    heads = ("Phase", "Operator", "Kind", "Time", "Share", "Energy", "Weights", "KV", "Activations", "Bound by")
+    head = Markup("").join(Markup("<th scope=col>{}</th>").format(text) for text in heads)
+    return Markup(
+        '<div class="scroll" data-run="{}"><table class="numbers"><caption>Leading operators, {}</caption>'
+        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(run.name, part_label(run.name), head, lines)
+
+
+def _operator_row(key: tuple[str, ...], rows: np.ndarray, table: OperatorTable) -> Markup:
+    phase, operator, kind, bound = key
+    seconds = float(table.time_s[rows].sum())
+    energy = None if table.energy_j is None else float(table.energy_j[rows].sum())
+    sizes = [
+        quantity(float(column[rows].sum()), "size")
+        for column in (table.weight_bytes, table.kv_bytes, table.activation_bytes)
+    ]
+    cells = (phase, operator, label(kind), quantity(seconds, "time"), share(seconds / float(table.time_s.sum() or 1)),
+             quantity(energy, "energy"), *sizes, label(bound))  # fmt: skip
+    return Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells))

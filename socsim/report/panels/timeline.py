@@ -1,0 +1,110 @@
+"""When: an overview of all tracks, and bars down to single kernels for the window in view."""
+
+from __future__ import annotations
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from socsim.report.data import ReportData, RunData, Windows
+from socsim.report.figure import Figure, Plot, axis, nothing, packed
+from socsim.report.panel import Panel, empty_panel, per_run, switch
+from socsim.report.theme import FAINT, INK
+from socsim.report.tracks import OUTER_TRACKS, coverage, pack, span_tracks
+from socsim.report.words import part_label
+from socsim.timeline.timeline import Timeline
+
+BINS = 720
+PS_PER_S = 1e12
+WINDOWS = (
+    ("all", "Request"),
+    ("prefill", "Prefill"),
+    ("step", "Decode step"),
+    ("layer", "Layer"),
+    ("kernel", "Kernel"),
+)
+MOVES = (("left", "←", "Earlier"), ("right", "→", "Later"), ("in", "+", "Zoom in"), ("out", "−", "Zoom out"))
+
+
+def build(data: ReportData) -> Panel:
+    """Overview and zoom of one run at a time."""
+    packed_runs = {f"timeline-{run.name}": pack(run.timeline) for run in data.ran if run.timeline is not None}
+    if not packed_runs:
+        return empty_panel("timeline", "Timeline", "No timeline was recorded.")
+    return Panel(
+        "timeline",
+        "Timeline",
+        "Above: how busy each track is over the whole request; drag across it to choose a window. Below: what ran in that "
+        "window. Bars too thin to see are merged; drag to zoom, double-click to zoom out, arrow keys and + - move.",
+        (
+            Plot("overview", "Share of time that each track is busy", per_run(data, _overview)),
+            Plot("zoom", "Spans in the chosen window", per_run(data, _zoom)),
+        ),
+        before=_controls(),
+        columns=1,
+        switch=switch(data),
+        blobs=packed_runs,
+    )
+
+
+def _controls() -> Markup:
+    windows = Markup("").join(
+        Markup('<button type="button" data-window="{}">{}</button>').format(*pair) for pair in WINDOWS
+    )
+    moves = Markup("").join(
+        Markup('<button type="button" data-move="{}" aria-label="{}">{}</button>').format(move, name, sign)
+        for move, sign, name in MOVES
+    )
+    return Markup(
+        '<div class="controls" role="toolbar" aria-label="Window of the timeline">{}<span class="gap"></span>{}'
+        '<output class="window" data-window-text></output></div>'
+    ).format(windows, moves)
+
+
+def _zoom(run: RunData) -> Figure:
+    """Filled by the page from the packed timeline."""
+    return Figure([], {}, 300) if run.timeline is not None else nothing("No timeline was recorded.")
+
+
+def _overview(run: RunData) -> Figure:
+    if run.timeline is None or run.timeline.end_ps <= run.timeline.start_ps:
+        return nothing("No timeline was recorded.")
+    edges = np.linspace(run.timeline.start_ps, run.timeline.end_ps, BINS + 1).astype(np.int64)
+    edges = np.unique(edges)
+    names, rows = _rows(run, run.timeline, edges)
+    centres = (edges[1:] + edges[:-1]) / 2 / PS_PER_S
+    heat = {
+        "type": "heatmap", "x": packed(centres), "y": names, "z": packed(np.round(255 * np.array(rows)), "u1") | {"shape": f"{len(rows)},{len(centres)}"},
+        "zmin": 0, "zmax": 255, "colorscale": [[0, FAINT], [1, INK]], "showscale": False, "ygap": 3,
+        "hovertemplate": "%{y} at %{x:.4~r} s: %{customdata}<extra></extra>",
+    }  # fmt: skip
+    heat["hovertemplate"] = "%{y} at %{x:.4~r} s<extra></extra>"
+    layout = {"xaxis": axis("", showgrid=False), "hovermode": "closest",
+              "yaxis": axis(autorange="reversed", showgrid=False, fixedrange=True, type="category")}  # fmt: skip
+    return Figure([heat], layout, 40 + 20 * len(rows))
+
+
+def _rows(run: RunData, timeline: Timeline, edges: NDArray[np.int64]) -> tuple[list[str], list[NDArray[np.float64]]]:
+    """Names and shares: tracks, then DRAM bandwidth of its peak and power of its highest."""
+    inner = [track for track in span_tracks(timeline) if track.name not in OUTER_TRACKS]
+    names = [track.label for track in inner]
+    rows = [coverage(track, edges) for track in inner]
+    centres = (edges[1:] + edges[:-1]) / 2 / PS_PER_S
+    if run.bandwidth is not None and run.bandwidth.windows.values:
+        names.append("DRAM, of its peak")
+        rows.append(_sampled(run.bandwidth.windows, centres) / run.bandwidth.peak_bytes_per_s)
+    if run.power is not None and run.power.values:
+        watts = _sampled(run.power, centres)
+        names.append(f"power, of {part_label(run.name)} run's highest")
+        rows.append(watts / max(float(watts.max()), 1e-12))
+    return names, [np.clip(row, 0, 1) for row in rows]
+
+
+def _sampled(windows: Windows, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of the total between the given times."""
+    total = np.sum(list(windows.values.values()), axis=0)
+    done = np.concatenate([[0.0], np.cumsum(total)])
+    edges = np.append(windows.start_s, windows.start_s[-1] + windows.window_s)
+    half = (times_s[-1] - times_s[0]) / max(len(times_s) - 1, 1) / 2 or windows.window_s
+    upper, lower = np.interp(times_s + half, edges, done), np.interp(times_s - half, edges, done)
+    return np.asarray((upper - lower) * windows.window_s / (2 * half))
