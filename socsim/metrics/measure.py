@@ -1,0 +1,168 @@
+"""What a run means: every figure and table that is reported, from its timeline alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from socsim.hardware.platform import PlatformSpec
+from socsim.metrics.attribution import attribute
+from socsim.metrics.bottleneck import bottlenecks, bound_by, row_bounds
+from socsim.metrics.counter_tracks import max_temperature_degc
+from socsim.metrics.energy import Energy, energy
+from socsim.metrics.kernel_rows import kernel_rows
+from socsim.metrics.kernel_table import kernel_table
+from socsim.metrics.latency import Latency, latency
+from socsim.metrics.memory_footprint import memory_footprint
+from socsim.metrics.operators import operators
+from socsim.metrics.phases import phases_of
+from socsim.metrics.power_history import power_history
+from socsim.metrics.roofline import RooflinePoint, Roofs, roofline, roofs
+from socsim.metrics.state_tracks import residency
+from socsim.metrics.throttling import limit_reachable, throttled_fraction
+from socsim.metrics.traffic import Traffic, traffic
+from socsim.metrics.utilization import utilization
+from socsim.metrics.windows import Windows, bandwidth_windows, power_windows
+from socsim.timeline.timeline import Timeline
+
+
+class ProgramFacts(Protocol):
+    """What metrics need to know of a program."""
+
+    @property
+    def batch(self) -> int:
+        """Sequences side by side."""
+        ...
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Of each sequence."""
+        ...
+
+    @property
+    def output_tokens(self) -> int:
+        """Of each sequence."""
+        ...
+
+    @property
+    def cold_start_s(self) -> float:
+        """Loading and compiling, before the request."""
+        ...
+
+    @property
+    def footprint_bytes(self) -> Any:
+        """What the request needs in DRAM: in all, or by role."""
+        ...
+
+
+@dataclass(frozen=True)
+class RunMetrics:
+    """Figures and tables of one run. Energies are None where a coefficient is unknown; `unknown` says which."""
+
+    latency: Latency
+    traffic: Traffic
+    energy: Energy | None
+    batch: int
+    output_tokens: int
+    cold_start_s: float
+    events: int
+    bound_by: dict[str, str | None]
+    bottlenecks: dict[str, dict[str, float]]
+    """Share of each phase's time by cause."""
+    throttled_fraction: float
+    limit_reachable: bool
+    max_temperature_degc: float | None
+    utilization: dict[str, dict[str, float]]
+    residency_s: dict[str, dict[str, float]]
+    """Seconds in each state, by state track."""
+    roofline: tuple[RooflinePoint, ...]
+    roofs: tuple[Roofs, ...]
+    operators: dict[str, np.ndarray[Any, np.dtype[Any]]]
+    """Columns OPERATOR_COLUMNS."""
+    power: Windows | None
+    bandwidth: Windows
+    footprint: Windows
+    unknown: tuple[str, ...]
+    """Paths of the coefficients that are missing."""
+    speculation: Mapping[str, Any] | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """The measured keys of `runs[]`, in the order of the contract."""
+        latencies, counts = self.latency, self.traffic
+        return {
+            "ttft_s": latencies.ttft_s,
+            "tpot_s": latencies.tpot_s,
+            "tpot_p99_s": latencies.tpot_p99_s,
+            "prefill_tokens_per_s": latencies.prefill_tokens_per_s,
+            "decode_tokens_per_s": latencies.decode_tokens_per_s,
+            "request_s": latencies.request_s,
+            "cold_start_s": self.cold_start_s,
+            **energy_summary(self.energy, self.batch * self.output_tokens * latencies.requests),
+            "dram_read_bytes": counts.dram_read_bytes,
+            "dram_write_bytes": counts.dram_write_bytes,
+            "dram_bytes_by_role": counts.dram_bytes_by_role,
+            "macs": counts.macs,
+            "padding_waste_fraction": counts.padding_waste_fraction,
+            "bound_by": self.bound_by,
+            "max_temperature_degc": self.max_temperature_degc,
+            "throttled_fraction": self.throttled_fraction,
+            "limit_reachable": self.limit_reachable,
+            "speculation": self.speculation,
+        }
+
+
+ENERGY_KEYS = (
+    "energy_j", "prefill_energy_j", "decode_energy_j", "energy_per_output_token_j", "background_energy_j",
+    "soc_power_mean_w", "soc_power_peak_w", "energy_by_part_j",
+)  # fmt: skip
+
+
+def energy_summary(energies: Energy | None, tokens: int) -> dict[str, Any]:
+    """The energy keys of `runs[]`; all null where the energy is unknown."""
+    if energies is None:
+        return dict.fromkeys(ENERGY_KEYS)
+    return {
+        "energy_j": energies.energy_j,
+        "prefill_energy_j": energies.by_phase_j["prefill"],
+        "decode_energy_j": energies.by_phase_j["decode"],
+        "energy_per_output_token_j": energies.energy_j / tokens if tokens else None,
+        "background_energy_j": energies.background_j,
+        "soc_power_mean_w": energies.power_mean_w,
+        "soc_power_peak_w": energies.power_peak_w,
+        "energy_by_part_j": energies.by_part_j,
+    }
+
+
+def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec) -> RunMetrics:
+    """The metrics of a run."""
+    phases = phases_of(timeline)
+    rows, table = kernel_rows(timeline, phases), kernel_table(timeline.kernels)
+    power = power_history(timeline, platform, rows, table)
+    shares, bounds = attribute(timeline, rows, phases, power), row_bounds(timeline, rows, table)
+    causes, moved = bottlenecks(rows, bounds, shares), traffic(rows, table)
+    return RunMetrics(
+        latency=latency(timeline, program.batch, program.prompt_tokens),
+        traffic=moved,
+        energy=energy(timeline, platform, power, phases),
+        batch=program.batch,
+        output_tokens=program.output_tokens,
+        cold_start_s=program.cold_start_s,
+        events=timeline.events,
+        bound_by=bound_by(causes),
+        bottlenecks=causes,
+        throttled_fraction=throttled_fraction(timeline, tuple(platform.devices)),
+        limit_reachable=limit_reachable(timeline, platform, power),
+        max_temperature_degc=max_temperature_degc(timeline),
+        utilization=utilization(timeline, platform, rows, table, moved),
+        residency_s=residency(timeline),
+        roofline=roofline(rows, table, bounds, shares),
+        roofs=roofs(platform, tuple(platform.devices)),
+        operators=operators(rows, table, bounds, shares, power),
+        power=power_windows(timeline, power),
+        bandwidth=bandwidth_windows(timeline),
+        footprint=memory_footprint(timeline, program.footprint_bytes, program.prompt_tokens, program.output_tokens),
+        unknown=power.unknown,
+    )
