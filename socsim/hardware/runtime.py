@@ -55,6 +55,8 @@ class RuntimeDevice(Spec):
 
     {int8: int8} = INT8 weights multiply activations that are quantized on the fly.
     """
+    rotations: Literal["vector", "matmul"] = "vector"
+    """Online Hadamard rotations as fast transforms on the vector unit, or as dense products on the matrix engine."""
     compile_time_per_layer: Time = 0.0
     """Graph compilation at cold start."""
     load_bandwidth_fraction: Share = 1.0

@@ -1,0 +1,243 @@
+"""Lowering: an operator trace becomes a program of kernels on the devices of a platform.
+
+Nothing here knows time: a `Program` is a footprint and a controller that hands out step templates. Equal operators
+share one kernel object, over layers and over steps, so that a decode step costs only what depends on its context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from socsim.hardware.devices import machine_of
+from socsim.hardware.interconnect import first_byte_latency
+from socsim.hardware.machine import Machine
+from socsim.hardware.platform import PlatformSpec
+from socsim.hardware.runtime import RuntimeDevice
+from socsim.mapping.assign import CannotRun, Roles, device_of, host_of, roles_from
+from socsim.mapping.controller import Controller, Progress
+from socsim.mapping.fusion import Group, fuse, resolve_fusion
+from socsim.mapping.kernel import Kernel, Stage, StepTemplate, TemplateSection
+from socsim.mapping.kernel_building import PS_PER_S, build_kernel
+from socsim.mapping.traffic import Surroundings, kv_fits_cache
+from socsim.mapping.work import Target
+from socsim.workload.demand import DECODE, PREFILL
+from socsim.workload.ops import Operator, Section, StepOperators
+from socsim.workload.spec import PlacementSpec, WorkloadSpec
+from socsim.workload.trace import OperatorTrace
+
+_GIB: Final = 2**30
+Operators = tuple[Operator, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Bytes of one request in DRAM."""
+
+    weights: int
+    kv: int
+    activations: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.weights + self.kv + self.activations
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A request ready to simulate."""
+
+    device: str
+    """Gives the run its name."""
+    devices: tuple[str, ...]
+    """Devices that run kernels, in order of mention."""
+    controller: Controller
+    batch: int
+    prompt_tokens: int
+    output_tokens: int
+    footprint_bytes: Footprint
+    cold_start_s: float
+    """Graph compilation and loading of the weights; not part of the request."""
+    host_device: str | None
+    """The CPU that is active while the host works; None where the platform has none."""
+    clocks_hz: Mapping[str, float]
+    """Top clock of every device of the platform."""
+
+
+def lower(
+    trace: OperatorTrace,
+    platform: PlatformSpec,
+    placement: PlacementSpec,
+    runtimes: Mapping[str, RuntimeDevice],
+    workload: WorkloadSpec,
+) -> Program:
+    """The program that runs `trace` where `placement` says, each device under its runtime profile.
+
+    Raises `CannotRun` where the model does not fit in DRAM, or a device has no path for a format or operator class.
+    """
+    footprint = Footprint(trace.weight_bytes, trace.kv_cache_bytes, trace.activation_bytes)
+    _check_capacity(footprint, platform)
+    roles, host = roles_from(placement), host_of(platform)
+    named = dict.fromkeys((placement.default, roles.prefill, roles.decode, *roles.operators.values()))
+    targets = _targets(platform, runtimes, workload)
+    lowerer = StepLowerer(targets, roles, host)
+    controller = RequestController(trace, lowerer)
+    _probe(controller)
+    taking_part = dict.fromkeys([name for name in named if name], True) | dict.fromkeys(lowerer.used, True)
+    return Program(
+        device=placement.default or roles.decode,
+        devices=tuple(taking_part),
+        controller=controller,
+        batch=trace.batch,
+        prompt_tokens=trace.prompt_tokens,
+        output_tokens=trace.output_tokens,
+        footprint_bytes=footprint,
+        cold_start_s=_cold_start_s(trace, platform, [targets[name] for name in taking_part]),
+        host_device=host,
+        clocks_hz={name: device.clock for name, device in platform.devices.items()},
+    )
+
+
+def _check_capacity(footprint: Footprint, platform: PlatformSpec) -> None:
+    dram = platform.memory.dram
+    missing = footprint.total - dram.capacity * dram.usable_fraction
+    if missing > 0:
+        raise CannotRun(f"does not fit in DRAM by {_gib(missing)}")
+
+
+def _gib(size_bytes: float) -> str:
+    return f"{size_bytes / _GIB:.1f} GiB" if size_bytes >= 0.05 * _GIB else f"{size_bytes / 2**20:.1f} MiB"
+
+
+def _targets(
+    platform: PlatformSpec, runtimes: Mapping[str, RuntimeDevice], workload: WorkloadSpec
+) -> dict[str, Target]:
+    """Every device of the platform under its software; without a profile it has no overheads (the host's fallback)."""
+    targets = {}
+    for name, spec in platform.devices.items():
+        runtime = runtimes.get(name) or RuntimeDevice()
+        switches = resolve_fusion(workload.deployment.fusion, runtime.fusion, spec.datapath)
+        latency_s = first_byte_latency(platform.memory, spec.port)
+        targets[name] = Target(machine_of(name, spec), runtime, platform.memory, switches, latency_s)
+    return targets
+
+
+def _probe(controller: RequestController) -> None:
+    """Lower the first step of each phase, so that what cannot run says so before the simulation starts."""
+    controller.step(0)
+    if controller.prefill_steps and controller.trace.decode_steps:
+        controller.step(controller.prefill_steps)
+
+
+def _cold_start_s(trace: OperatorTrace, platform: PlatformSpec, targets: Sequence[Target]) -> float:
+    """Graph compilation on every device that has it, and reading the weights from storage where that is stated."""
+    layers = _layers(trace)
+    compiling = sum(target.runtime.compile_time_per_layer * layers for target in targets)
+    storage = platform.memory.storage_bandwidth
+    share = min(target.runtime.load_bandwidth_fraction for target in targets)
+    return compiling + (trace.weight_bytes / (storage * share) if storage else 0.0)
+
+
+def _layers(trace: OperatorTrace) -> int:
+    step = trace.prefill[0] if trace.prefill else trace.decode_step(0) if trace.decode_steps else None
+    return sum(section.count for section in step.sections if section.first_layer >= 0) if step else 0
+
+
+@dataclass
+class StepLowerer:
+    """Lowers steps; remembers groups by the names of a layer's operators and kernels by what they run."""
+
+    targets: Mapping[str, Target]
+    roles: Roles
+    host: str | None
+    used: dict[str, bool] = field(default_factory=dict)
+    """Devices that have run a kernel."""
+    _groups: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[Group, ...]]] = field(default_factory=dict)
+    _kernels: dict[tuple[str, Operators, bool, Surroundings], Kernel] = field(default_factory=dict)
+
+    @property
+    def machines(self) -> dict[str, Machine]:
+        """The devices by name."""
+        return {name: target.machine for name, target in self.targets.items()}
+
+    def lower_step(self, step: StepOperators, first_of_phase: bool = False) -> StepTemplate:
+        """The template of one step; `first_of_phase` adds what the runtime pays once per prefill."""
+        kv_bytes = sum(count * (o.kv_read_bytes + o.kv_write_bytes) for count, o in step.operators())
+        target = self.targets[self.roles.phase_device(step.phase)]
+        once = target.runtime.prefill_overhead if first_of_phase and step.phase == PREFILL else 0.0
+        around = Surroundings(decode=step.phase == DECODE, kv_cached=kv_fits_cache(target, kv_bytes))
+        return StepTemplate(
+            phase=step.phase,
+            tokens=step.tokens,
+            context=step.context,
+            emits=step.emits,
+            sections=tuple(self._section(section, step.phase, around) for section in step.sections),
+            host_before_ps=round((target.machine.step_s + once) * PS_PER_S),
+            host_after_ps=round(target.runtime.host_time_per_token * PS_PER_S) if step.emits else 0,
+        )
+
+    def _section(self, section: Section, phase: str, around: Surroundings) -> TemplateSection:
+        operators = section.operators
+        devices, groups = self._grouping(operators, phase)
+        stages: list[Stage] = []
+        for index, group in enumerate(groups):
+            device = devices[group.start]
+            here = Surroundings(
+                decode=around.decode,
+                first_in_layer=index == 0 and section.first_layer >= 0,
+                input_elsewhere=self._changes(devices, group.start - 1, device, phase),
+                output_elsewhere=self._changes(devices, group.stop, device, phase),
+                kv_cached=around.kv_cached,
+            )
+            stages.append((self._kernel(device, operators[group.start : group.stop], group.attention, here),))
+        return TemplateSection(section.first_layer, section.count, tuple(stages))
+
+    def _grouping(self, operators: Operators, phase: str) -> tuple[tuple[str, ...], tuple[Group, ...]]:
+        """The device of each operator, and the groups that become kernels; both depend on names only."""
+        key = (phase, *(operator.name for operator in operators))
+        known = self._groups.get(key)
+        if known is None:
+            devices = tuple(device_of(o, phase, self.roles, self.machines, self.host) for o in operators)
+            switches = [self.targets[device].switches for device in devices]
+            known = self._groups[key] = devices, fuse(operators, devices, switches)
+            self.used.update(dict.fromkeys(devices, True))
+        return known
+
+    def _changes(self, devices: Sequence[str], neighbour: int, device: str, phase: str) -> bool:
+        """Whether a neighbouring operator runs elsewhere; beyond the ends of a layer it is on the phase's device."""
+        inside = 0 <= neighbour < len(devices)
+        return (devices[neighbour] if inside else self.roles.phase_device(phase)) != device
+
+    def _kernel(self, device: str, operators: Operators, attention: bool, around: Surroundings) -> Kernel:
+        key = (device, operators, attention, around)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = build_kernel(self.targets[device], operators, attention, around)
+        return kernel
+
+
+@dataclass
+class RequestController:
+    """A plain request: its prefill chunks, then its decode steps."""
+
+    trace: OperatorTrace
+    lowerer: StepLowerer
+
+    @property
+    def prefill_steps(self) -> int:
+        """Prefill chunks."""
+        return len(self.trace.prefill)
+
+    def next_step(self, progress: Progress) -> StepTemplate | None:
+        """The step after `progress.steps` steps, or None at the end."""
+        return self.step(progress.steps)
+
+    def step(self, index: int) -> StepTemplate | None:
+        """Step `index` of the request, counted from the first prefill chunk; None beyond the last."""
+        if index < self.prefill_steps:
+            return self.lowerer.lower_step(self.trace.prefill[index], first_of_phase=index == 0)
+        if index - self.prefill_steps < self.trace.decode_steps:
+            return self.lowerer.lower_step(self.trace.decode_step(index - self.prefill_steps))
+        return None
