@@ -26,10 +26,10 @@ FLOORS = (
     ("mapping",),
     ("sim",),
     ("metrics",),
-    ("result", "report"),
+    ("result", "report", "verdict"),
     ("pipeline",),
     ("study",),
-    ("cli", "__init__", "__main__"),
+    ("cli", "commands", "__init__", "__main__"),
 )
 FLOOR_OF = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}
 

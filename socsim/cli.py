@@ -1,0 +1,128 @@
+"""The front door, `socsim COMMAND ...`: finds the module of the command, parses, turns errors into exit codes.
+
+Exit codes: 0 done, 1 the run failed or was interrupted, 2 the input is wrong. Everything a command needs is imported
+when it runs; `socsim --help` loads nothing but argparse.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from socsim import __version__
+from socsim.commands import COMMANDS, Command, available
+from socsim.commands.arguments import CommandParser, actions_of, common_options
+
+_DESCRIPTION = "Simulates LLM inference on SoCs with a CPU, a GPU and an NPU: latency, energy, and what bounds them."
+_EPILOG = """\
+examples:
+  socsim run lunar-lake-268v                 one request on every device, side by side
+  socsim run lunar-lake-268v -d npu --set platform.devices.npu.tiles=12
+  socsim list platforms                      what ships; `socsim show platform NAME` says what is inside
+
+`socsim COMMAND --help` explains a command. Exit codes: 0 done, 1 the run failed, 2 the input is wrong."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; `argv` without the program's name. Returns the exit code."""
+    _make_output_robust()
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except SystemExit as end:  # argparse, after --help and --version
+        return end.code if isinstance(end.code, int) else 0
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return 1
+    except BrokenPipeError:
+        return _broken_pipe()
+    except _reported() as error:
+        return _failed(error)
+    return code
+
+
+def _run(argv: list[str]) -> int:
+    command = _chosen(argv)
+    parser, own = build_parser(command)
+    if command is None:
+        parser.parse_args(argv)
+        parser.print_help(sys.stderr)
+        return 2
+    own.refuse_unknown_options(argv[argv.index(command.name) + 1 :])
+    options: Namespace = parser.parse_args(argv)
+    return int(command_module(command).run(options))
+
+
+def build_parser(command: Command | None) -> tuple[ArgumentParser, CommandParser]:
+    """The parser with every command's name and the options of one; and the parser of that one."""
+    parser = CommandParser(prog="socsim", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"socsim {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=CommandParser)
+    chosen = parser
+    for known in available():
+        own = commands.add_parser(known.name, help=known.help, description=f"{known.help[:1].upper()}{known.help[1:]}.")
+        if known is command:
+            chosen = own
+            command_module(known).configure(own)
+            common_options(own)
+    return parser, chosen
+
+
+def command_module(command: Command) -> ModuleType:
+    """The module of a command: `configure(parser)` adds its options, `run(options)` does it."""
+    return import_module(command.module)
+
+
+def _chosen(argv: list[str]) -> Command | None:
+    """The command that `argv` names, None where it names none; InputError with the nearest for an unknown one."""
+    word = next((argument for argument in argv if not argument.startswith("-")), None)
+    commands = {command.name: command for command in available()}
+    if word is None or word in commands:
+        return commands.get(word or "")
+    from socsim.errors import InputError, unknown_name
+
+    raise InputError(unknown_name("command", word, commands))
+
+
+def _reported() -> tuple[type[Exception], ...]:
+    """The errors that are told in a sentence; evaluated only when there is one."""
+    from socsim.errors import SocsimError
+
+    return (SocsimError, OSError)
+
+
+def _failed(error: Exception) -> int:
+    """Tell what went wrong; what stands in it is escaped already, or is here."""
+    from socsim.errors import SocsimError, printable
+
+    if isinstance(error, SocsimError):
+        _complain(str(error))
+        return error.exit_code
+    _complain(printable(str(error)))
+    return 1
+
+
+def _complain(message: str) -> None:
+    print(f"socsim: {message}", file=sys.stderr)
+
+
+def _broken_pipe() -> int:
+    """The reader of standard output has gone (`socsim trace chat-1k | head`): stop, and say nothing about it."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+def _make_output_robust() -> None:
+    """A terminal that cannot show a character gets its escape instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+__all__ = ["COMMANDS", "actions_of", "build_parser", "command_module", "main"]

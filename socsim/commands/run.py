@@ -1,0 +1,85 @@
+"""`socsim run`: simulate, save the result folder, show the devices side by side."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from socsim.commands.arguments import Named, choice, comma_separated, json_option, whole_number
+from socsim.commands.output import write_json
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from socsim.hardware.platform_library import LoadedPlatform
+    from socsim.result import Result
+    from socsim.workload.workload_library import LoadedWorkload
+
+GRAINS = ("kernel", "tile")
+DECODES = ("exact", "sampled")
+RECORDS = ("kernel", "layer", "step")
+
+
+def configure(parser: ArgumentParser) -> None:
+    """The options of `socsim run`."""
+    add = parser.add_argument
+    add("platform", type=Named("platforms"), metavar="PLATFORM", help="a shipped name or a YAML file")
+    add("-w", "--workload", type=Named("workloads"), metavar="WORKLOAD",
+        help="a shipped name, a YAML file or an operator table; default: the platform's")  # fmt: skip
+    add("-d", "--devices", type=comma_separated, metavar="DEV[,DEV...]", action="extend",
+        help="one run on each of these; default: the workload's placement, else every device")  # fmt: skip
+    add("--set", action="append", default=[], metavar="PATH=VALUE", dest="overrides",
+        help="change a value: platform.devices.npu.tiles=12, workload.request.batch=4")  # fmt: skip
+    choice(parser, "--grain", kind="grain", words=GRAINS, text="simulate whole kernels (default), or tile by tile")
+    choice(parser, "--decode", kind="decode mode", words=DECODES, text="every decode step (default), or chosen ones")
+    choice(parser, "--record", kind="level", words=RECORDS, text="finest level of the timeline that is kept")
+    add("--seed", type=whole_number, default=0, metavar="N", help="of everything random (default 0)")
+    add("-o", "--output", metavar="DIR", help="result folder; default: reports/<platform>-<workload>")
+    add("--no-report", action="store_true", help="leave report.html and trace.json.gz out")
+    json_option(parser)
+
+
+def run(options: Namespace) -> int:
+    """Simulate and show; 1 if no device could run the workload."""
+    result = _simulated(options)
+    summary = result.summary
+    if options.json:
+        write_json(summary)
+    elif not options.quiet:
+        _show(result)
+    return 0 if any(run["ok"] for run in summary["runs"]) else 1
+
+
+def _simulated(options: Namespace) -> Result:
+    """The saved result; everything that is wrong with the input comes before the simulation starts."""
+    from socsim.commands.progress import ProgressLine
+    from socsim.pipeline import RunOptions, load_platform, load_workload, run_loaded
+    from socsim.schema.overrides import split_overrides
+
+    overrides = split_overrides(options.overrides, ("platform", "workload"))
+    platform = load_platform(options.platform, overrides["platform"])
+    workload = load_workload(options.workload or platform.spec.default_workload, overrides["workload"])
+    folder = Path(options.output) if options.output else _default_folder(platform, workload)
+    how = RunOptions(options.grain, options.decode, options.record, options.seed)
+    devices = tuple(options.devices or ())
+    with ProgressLine(f"simulating {workload.name} on", quiet=options.quiet) as progress:
+        result = run_loaded(platform, workload, devices or None, how, progress)
+        return result.save(folder, report=not options.no_report)
+
+
+def _default_folder(platform: LoadedPlatform, workload: LoadedWorkload) -> Path:
+    return Path("reports") / f"{platform.name}-{workload.name}"
+
+
+def _show(result: Result) -> None:
+    from socsim.commands.tables import console, run_heading, run_notes, run_table, show, unbroken
+
+    summary = result.summary
+    parts: list[RenderableType] = [run_heading(summary)]
+    if any(run["ok"] for run in summary["runs"]):
+        parts.append(run_table(summary["runs"], console().width))
+    folder = Path(summary["result_dir"])
+    page = folder / "report.html"
+    where = f"Report: {page}" if page.is_file() else f"Result: {folder}"
+    show(*parts, run_notes(summary), unbroken(where))

@@ -1,0 +1,41 @@
+"""`socsim show`: what a platform, a model or a workload contains, in words and numbers."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from importlib import import_module
+
+from socsim.commands.arguments import Named, choice, json_option
+
+VIEWS = {
+    "platform": "socsim.commands.platform_view",
+    "model": "socsim.commands.model_view",
+    "workload": "socsim.commands.workload_view",
+}
+
+
+def configure(parser: ArgumentParser) -> None:
+    """The options of `socsim show`."""
+    choice(parser, "kind", kind="kind", words=tuple(VIEWS), text="what NAME is")
+    parser.add_argument(
+        "name", type=Named("platforms models workloads"), metavar="NAME", help="a shipped name or a file"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", dest="overrides",
+                        help="change a value first, as `socsim run` would")  # fmt: skip
+    json_option(parser)
+
+
+def run(options: Namespace) -> int:
+    """Show one thing; each kind has its view: `contents(name, overrides)` and `show(contents)`."""
+    from socsim.commands.output import write_json
+    from socsim.schema.overrides import split_overrides
+
+    view = import_module(VIEWS[options.kind])
+    prefixes = () if options.kind == "model" else (options.kind,)
+    overrides = [argument for own in split_overrides(options.overrides, prefixes).values() for argument in own]
+    contents = view.contents(options.name, overrides)
+    if options.json:
+        write_json(view.as_json(contents))
+    else:
+        view.show(contents)
+    return 0
