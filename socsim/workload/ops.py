@@ -33,6 +33,8 @@ class Kind(StrEnum):
     ROTATION = "rotation"
     ROUTING = "routing"
     SAMPLING = "sampling"
+    OTHER = "other"
+    """Of an imported trace: known by its name only, costed by the bytes, vector operations and MACs that it states."""
 
 
 class Placement(StrEnum):
@@ -51,12 +53,24 @@ class Operator:
 
     `weight_bytes` .. `output_bytes` are compulsory: each tensor once, at its storage format, scales and indexes
     included. `macs` are executed multiply-accumulates (zeros of a sparse matrix and padded rows included);
-    `effective_macs` leave out the zeros of an N:M sparse matrix; `padding_macs` is the part of `macs` spent on padding.
+    `effective_macs` leave out the zeros of an N:M sparse matrix; `padding_macs` is the part of `macs` spent on padding;
+    `masked_macs` the part that a causal mask or a sliding window hides (where a device skips it, padding shrinks in
+    the same proportion, and so does the softmax between). Padding itself is not in `masked_macs`, except as prefill
+    rows that are masked like all others.
+
+    `m`, `n`, `k` are the shape of one matmul and `batch` how many of them: attention has one per sequence and KV head,
+    its rows being the query heads that share the KV head; routed experts one per expert that runs (both `m` and
+    `batch` rounded up from expected values, so `macs`, which is exact, may be less than the product).
+
+    The vector operations of a matmul are what post-processing does to its output for free: bias, scale, conversion.
+    Those of a rotation are its fast transform and its MACs the dense matrix: a device runs one or the other. Those of
+    `kv_dequantize` fall away where the load path converts.
     """
 
     name: str
     kind: Kind
     layer: int = -1
+    """Left at -1 in a Section, which says the layers itself, so that equal layers share their operators."""
     m: int = 0
     n: int = 0
     k: int = 0
