@@ -52,11 +52,15 @@ class OperatorTable:
 class Windows:
     """Means of several quantities over consecutive windows, all in one unit."""
 
-    start_s: Floats
-    """Start of each window."""
-    window_s: float
+    edges_s: Floats
+    """Where windows begin, and where the last one ends."""
     values: Mapping[str, Floats]
-    """By part, requester or node."""
+    """By part, requester, role or node; one value per window."""
+
+    @property
+    def total(self) -> Floats:
+        """Sum over all quantities in each window."""
+        return np.asarray(np.sum(list(self.values.values()), axis=0), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -70,10 +74,9 @@ class Bandwidth:
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes held in DRAM by role, at the given times."""
+    """Bytes held in DRAM by role over time."""
 
-    time_s: Floats
-    bytes_by_role: Mapping[str, Floats]
+    windows: Windows
     capacity_bytes: float | None
 
 
@@ -161,7 +164,7 @@ class RunData:
     footprint: Footprint | None = None
     roofline: Roofline | None = None
     bottleneck: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Seconds by cause, by phase."""
+    """Share of each phase's time by cause."""
     residency: tuple[Residency, ...] = ()
     mac_waste: tuple[MacWaste, ...] = ()
     kv_use: KvUse | None = None
@@ -200,6 +203,15 @@ class ReportData:
     runs: tuple[RunData, ...]
     parameters: tuple[ParameterRow, ...] = ()
     version: str = ""
+
+    @property
+    def leader(self) -> str:
+        """The run that a page shows first: the one that needs the least energy per token, else the quickest."""
+        for key in ("energy_per_output_token_j", "energy_j", "tpot_s", "request_s"):
+            known = [run for run in self.ran if run.summary.get(key) is not None]
+            if known:
+                return min(known, key=lambda run: float(run.summary[key])).name
+        return self.runs[0].name if self.runs else ""
 
     @property
     def ran(self) -> tuple[RunData, ...]:

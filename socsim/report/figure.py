@@ -87,14 +87,19 @@ def bar(y: Sequence[str], x: Sequence[float | None], name: str, colour: str, **m
     """Horizontal bars."""
     known = {"type": "bar", "orientation": "h", "name": plain(name), "y": list(map(plain, y)), "x": list(x)}
     outline = {"color": colour, "line": {"color": "@paper", "width": 1}}
-    inside = {"textposition": "inside", "insidetextanchor": "middle", "insidetextfont": {"color": text_colour(colour)}}
+    inside = {
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "insidetextfont": {"color": text_colour(colour)},
+    }
     return known | {"marker": outline} | inside | more
 
 
 def hatched(trace: Json) -> Json:
     """A bar trace drawn hatched: time that passes without work."""
     colour = trace["marker"]["color"]
-    pattern = {"shape": "/", "size": 5, "solidity": 0.35, "fgcolor": "@paper", "bgcolor": colour}
+    pattern = {"shape": "/", "size": 6, "solidity": 0.18, "fgcolor": "@paper", "bgcolor": colour}
     return trace | {"marker": trace["marker"] | {"pattern": pattern}}
 
 

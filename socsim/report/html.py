@@ -33,7 +33,8 @@ def render_report(data: ReportData) -> str:
 
     panels = [PANELS[name](data) for name in PANELS]
     facts = [(fact.label, fact.text) for fact in data.facts]
-    return render_page(data.title, panels, lead=data.verdict, facts=facts, version=data.version, scripts=REPORT_SCRIPTS)
+    return render_page(data.title, panels, lead=data.verdict, facts=facts, version=data.version, scripts=REPORT_SCRIPTS,
+                       data={"run": data.leader})  # fmt: skip
 
 
 def render_page(

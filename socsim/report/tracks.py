@@ -27,7 +27,8 @@ Ints = NDArray[np.int64]
 CHUNK = 1024
 STATE = "state"
 OUTER_TRACKS = (REQUEST, PHASE, STEP, LAYER)
-LANES = {"": "kernels", "wait": "waits", LOAD: "loads", DRAIN: "drains", "power": "state"}
+LANES = {"": "kernels", "compute": "compute", "wait": "waits", LOAD: "loads", DRAIN: "drains", "host": "host",
+         "power": "state"}  # fmt: skip
 RESTING = ("clock_gated", "retention", "power_gated", "power_down", "self_refresh")
 
 
@@ -97,9 +98,12 @@ def _used(column: Ints, names: tuple[str, ...]) -> list[int]:
     return [int(index) for index in np.flatnonzero(np.bincount(column, minlength=len(names)))]
 
 
-def _rank(name: str) -> tuple[int, str]:
+def _rank(name: str) -> tuple[int, str, int]:
     """Outer tracks first; then each part's kernels before its lanes."""
-    return (OUTER_TRACKS.index(name), "") if name in OUTER_TRACKS else (len(OUTER_TRACKS), name)
+    if name in OUTER_TRACKS:
+        return OUTER_TRACKS.index(name), "", 0
+    part, _, lane = name.partition(".")
+    return len(OUTER_TRACKS), part, list(LANES).index(lane) if lane in LANES else len(LANES)
 
 
 def _in_order(track: Track) -> Track:

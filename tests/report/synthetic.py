@@ -149,17 +149,17 @@ def synthetic_run(device: str, steps: int = 1023, layers: int = 32, known: bool 
         part_energy=part_energy(device, energy),
         power=power(device, end, watts) if known else None,
         limits_w={"pl1": 17.0, "pl2": 37.0},
-        temperature=Windows(np.arange(0, end, 0.5), 0.5, {"junction": 45 + 20 * (1 - np.exp(-np.arange(0, end, 0.5)))}),
+        temperature=temperature(end),
         bandwidth=bandwidth(device, end),
         footprint=footprint(ttft_s, end),
         roofline=roofline(device, ttft_s, tpot_s * steps),
         bottleneck={
-            "prefill": {"compute": 0.8 * ttft_s, "vector": 0.05 * ttft_s, "memory": 0.1 * ttft_s, "overhead": 0.05 * ttft_s},
-            "decode": {"memory": 0.6 * tpot_s * steps, "dma": 0.3 * tpot_s * steps, "overhead": 0.1 * tpot_s * steps},
+            "prefill": {"compute": 0.8, "vector": 0.05, "memory": 0.1, "overhead": 0.05},
+            "decode": {"memory": 0.6, "dma": 0.3, "overhead": 0.1},
         },
         residency=(Residency(device, "active", 1.0), Residency("dram", "active", 0.9), Residency("dram", "idle", 0.1)),
         mac_waste=(MacWaste("prefill", 7.5e12, 2.5e12 if device == "npu" else 0), MacWaste("decode", 8e12, 0)),
-        kv_use=KvUse(np.arange(steps), np.arange(1024.0, 1024 + steps), np.full(steps, 2048.0)) if device == "npu" else None,
+        kv_use=kv_use(steps) if device == "npu" else None,
         timeline=synthetic_timeline(device, ttft_s, tpot_s, steps, layers),
     )  # fmt: skip
 
@@ -201,8 +201,10 @@ def operators(prefill_s: float, decode_s: float, layers: int, energy: float | No
 
 
 def part_energy(device: str, energy: float | None) -> tuple[PartEnergy, ...]:
-    shares = {(device, "active"): 0.42, (device, "leakage"): 0.05, ("dram", "active"): 0.3, ("dram", "background"): 0.06,
-              ("fabric", "active"): 0.05, ("baseline", "always on"): 0.07}  # fmt: skip
+    shares = {
+        (device, "active"): 0.42, (device, "leakage"): 0.05, ("dram", "active"): 0.3, ("dram", "background"): 0.06,
+        ("fabric", "active"): 0.05, ("baseline", "always on"): 0.07,
+    }  # fmt: skip
     shares |= {(other, "power_gated"): 0.02 for other in DEVICES if other != device}
     phases = {"prefill": 0.03, "decode": 0.97}
     return tuple(
@@ -212,24 +214,33 @@ def part_energy(device: str, energy: float | None) -> tuple[PartEnergy, ...]:
     )
 
 
+def kv_use(steps: int) -> KvUse:
+    return KvUse(np.arange(steps), np.arange(1024.0, 1024 + steps), np.full(steps, 2048.0))
+
+
+def temperature(end: float) -> Windows:
+    edges = np.arange(0, end, 0.5)
+    return Windows(edges, {"junction": 45 + 20 * (1 - np.exp(-edges[1:] / 10)), "skin": 30 + edges[1:] / 20})
+
+
 def power(device: str, end: float, watts: float) -> Windows:
-    start = np.arange(0, end, 1e-3)
-    wave = 1 + 0.2 * np.sin(start * 400) + 0.1 * np.sin(start)
-    parts = {device: 0.5 * watts * wave, "dram": 0.3 * watts * wave, "fabric": np.full(len(start), 0.1 * watts)}
-    return Windows(start, 1e-3, parts | {"baseline": np.full(len(start), 0.1 * watts)})
+    edges = np.arange(0, end, 1e-3)
+    wave = 1 + 0.2 * np.sin(edges[1:] * 400) + 0.1 * np.sin(edges[1:])
+    flat = np.full(len(wave), 0.1 * watts)
+    return Windows(edges, {device: 0.5 * watts * wave, "dram": 0.3 * watts * wave, "fabric": flat, "baseline": flat})
 
 
 def bandwidth(device: str, end: float) -> Bandwidth:
-    start = np.arange(0, end, 1e-3)
-    own = 78e9 + 8e9 * np.sin(start * 300)
-    return Bandwidth(Windows(start, 1e-3, {device: own, "display": np.full(len(start), 2e9)}), 136.5e9, 112e9)
+    edges = np.arange(0, end, 1e-3)
+    own = 78e9 + 8e9 * np.sin(edges[1:] * 300)
+    return Bandwidth(Windows(edges, {device: own, "display": np.full(len(own), 2e9)}), 136.5e9, 112e9)
 
 
 def footprint(prefill_s: float, end: float) -> Footprint:
-    time = np.linspace(0, end, 400)
-    kv = np.interp(time, [0, prefill_s, end], [0, 134e6, 268e6])
-    roles = {"weight": np.full(400, 4.6e9), "kv": kv, "activation": np.where(time < prefill_s, 3e8, 4e7)}
-    return Footprint(time, roles, 32 * 2.0**30)
+    edges = np.linspace(0, end, 401)
+    kv = np.interp(edges[1:], [0, prefill_s, end], [0, 134e6, 268e6])
+    roles = {"weight": np.full(400, 4.6e9), "kv": kv, "activation": np.full(400, 3e8)}
+    return Footprint(Windows(edges, roles), 32 * 2.0**30)
 
 
 def roofline(device: str, prefill_s: float, decode_s: float) -> Roofline:

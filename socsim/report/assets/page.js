@@ -119,9 +119,8 @@ const socsim = (() => {
     for (const element of document.querySelectorAll("[data-run]")) element.hidden = element.dataset.run !== run;
   }
   function firstRun() {
-    const wanted = document.querySelector("[data-switch][data-first]") || document.querySelector("[data-switch]");
-    const single = Object.values(figures).flatMap((f) => Object.keys(f.figures)).find((run) => run);
-    return wanted ? wanted.dataset.switch : single || "";
+    const runs = Object.values(figures).flatMap((known) => Object.keys(known.figures)).filter((run) => run);
+    return data && runs.includes(data.run) ? data.run : runs[0] || "";
   }
 
   // ---- tables

@@ -4,6 +4,8 @@
   const runs = {};         // run -> {header, tracks}
   const view = {run: null, from: 0, to: 1};
   const ROW = 21, LEAST = 2.5, MERGED = 9, LETTER = 6.2;  // px: row height, thinnest bar, longest merged bar, a letter's width
+  const labelWidth = () => innerWidth <= 800 ? 96 : 118;
+  const seconds = (ps) => `${Number((ps / 1e12).toFixed(9))} s`;
   const overview = () => document.getElementById("plot-overview");
   const zoom = () => document.getElementById("plot-zoom");
 
@@ -71,14 +73,15 @@
     close();
     return bars;
   }
-  function textOf(track, bar) {
+  function textOf(track, bar, full) {
     const name = track.names[bar.name];
+    if (track.label === "layer" && !full) return name.replace(/^layer /, "");
     return track.label === "step" ? (bar.row ? `${name} step ${bar.row}` : name) : name;
   }
   function hoverOf(track, bar) {
-    const name = socsim.plain(`${track.label}: ${textOf(track, bar)}`);
+    const name = socsim.plain(`${track.label}: ${textOf(track, bar, true)}`);
     if (bar.count > 1) return `${bar.count} spans within ${socsim.si((bar.end - bar.start) / 1e12, "s")}, most of it ${name}`;
-    return `${name}<br>${socsim.si((bar.end - bar.start) / 1e12, "s")} from ${(bar.start / 1e12).toPrecision(8)} s on`;
+    return `${name}<br>${socsim.si((bar.end - bar.start) / 1e12, "s")} from ${seconds(bar.start)} on`;
   }
   const UNITS = [[1e12, "s"], [1e9, "ms"], [1e6, "µs"], [1e3, "ns"]];
   const unitOf = (ps) => UNITS.find(([size]) => ps >= 2 * size) || UNITS[3];
@@ -90,16 +93,16 @@
     const trace = {
       type: "bar", orientation: "h", y: [], x: [], base: [], text: [], hovertext: [], hoverinfo: "text", textposition: "inside",
       insidetextanchor: "start", textangle: 0, constraintext: "none", cliponaxis: true, width: 0.86,
-      marker: {color: [], line: {width: 0}}, insidetextfont: {size: 11, color: []},
+      marker: {color: [], line: {color: socsim.theme("paper"), width: []}}, insidetextfont: {size: 11, color: []},
     };
     for (const track of run.tracks) {
       for (const bar of barsOf(track, view.from, view.to, pixels)) {
         const start = Math.max(bar.start, view.from), end = Math.min(bar.end, view.to), colour = track.colours[bar.name];
         const text = bar.count > 1 ? "" : textOf(track, bar);
-        const fits = text.length * LETTER + 8 < ((end - start) / (view.to - view.from)) * pixels;
+        const share = (end - start) / (view.to - view.from), fits = text.length * LETTER + 8 < share * pixels;
         trace.y.push(track.label); trace.base.push((start - view.from) / unit); trace.x.push((end - start) / unit);
         trace.text.push(fits ? socsim.plain(text) : ""); trace.hovertext.push(hoverOf(track, bar));
-        trace.marker.color.push(colour); trace.insidetextfont.color.push(readable(colour));
+        trace.marker.color.push(colour); trace.marker.line.width.push(share * pixels > 6 ? 0.75 : 0); trace.insidetextfont.color.push(readable(colour));
       }
     }
     return trace;
@@ -114,20 +117,23 @@
     const labels = run.tracks.map((track) => track.label);
     const height = 44 + ROW * labels.length;
     element.style.height = height + "px";
-    const pixels = Math.max(element.clientWidth - 130, 150);
+    const pixels = Math.max(element.clientWidth - labelWidth() - 14, 100);
     const layout = socsim.layoutOf({layout: {
       showlegend: false, barmode: "overlay", bargap: 0, hovermode: "closest", uirevision: null,
-      dragmode: "zoom", xaxis: {range: [0, (view.to - view.from) / unit], title: {text: `${symbol} after ${socsim.si(view.from / 1e12, "s")}`}, automargin: true, zeroline: false},
-      yaxis: {type: "category", categoryorder: "array", categoryarray: labels, range: [labels.length - 0.5, -0.5], fixedrange: true, showgrid: false, automargin: true},
+      dragmode: "zoom", xaxis: {range: [0, (view.to - view.from) / unit], title: {text: `time (${symbol}) after ${seconds(view.from)}`}, zeroline: false},
+      margin: {l: labelWidth(), r: 14, t: 6, b: 40},
+      yaxis: {type: "category", ticks: "", categoryorder: "array", categoryarray: labels, range: [labels.length - 0.5, -0.5], fixedrange: true, showgrid: false},
     }}, height);
     await Plotly.react(element, [traceOf(run, pixels, unit)], layout, {...socsim.CONFIG, doubleClick: false});
     if (!element.socsimZoom) wireZoom(element);
     const text = document.querySelector("[data-window-text]");
-    if (text) text.textContent = `${socsim.si((view.to - view.from) / 1e12, "s")} from ${socsim.si(view.from / 1e12, "s")} on`;
+    if (text) text.textContent = `${socsim.si((view.to - view.from) / 1e12, "s")} from ${seconds(view.from)} on`;
   }
   function drawOverview(element, figure, name) {
     const layout = socsim.layoutOf(figure, figure.height);
     layout.dragmode = "zoom";
+    layout.margin = {l: labelWidth(), r: 14, t: 6, b: 40};
+    layout.yaxis.automargin = false;
     layout.xaxis.range = fullRange(figure);
     layout.shapes = windowShape();
     const drawn = Plotly.react(element, socsim.coloured(figure.data), layout, {...socsim.CONFIG, displayModeBar: false, doubleClick: false});

@@ -6,7 +6,7 @@ from socsim.report.data import Bandwidth, ReportData, RunData
 from socsim.report.figure import Figure, Plot, amounts, nothing
 from socsim.report.panel import Panel, empty_panel, per_run, switch
 from socsim.report.panels.legend import legend
-from socsim.report.series import ceilings, layer_area, reduced, time_axis
+from socsim.report.series import band, ceilings, reduced, time_axis
 from socsim.report.theme import part_colour
 from socsim.report.words import part_label, quantity
 
@@ -21,7 +21,7 @@ def build(data: ReportData) -> Panel:
     return Panel(
         "bandwidth",
         "DRAM bandwidth over time",
-        "Traffic by requester; dotted lines are what the DRAM reaches in practice and its peak.",
+        "Traffic by requester; dotted lines are the DRAM's peak and what it reaches in practice.",
         (Plot("bandwidth", "DRAM bandwidth by requester over time", per_run(data, _bandwidth), "time"),),
         after=legend((part_label(name), part_colour(name)) for name in requesters),
         switch=switch(data),
@@ -32,21 +32,20 @@ def build(data: ReportData) -> Panel:
 def _bandwidth(run: RunData) -> Figure:
     if run.bandwidth is None or not run.bandwidth.windows.values:
         return nothing("Nothing went to or from DRAM.")
-    windows = reduced(run.bandwidth.windows)
+    few = reduced(run.bandwidth.windows)
     traces = [
-        layer_area(part_label(name), windows.start_s, values / GIGA, part_colour(name), "GB/s")
-        for name, values in windows.values.items()
+        band(part_label(name), few, rates / GIGA, part_colour(name), "GB/s") for name, rates in few.values.items()
     ]
     shapes, labels = ceilings(_levels(run.bandwidth))
-    layout = {"xaxis": time_axis(), "yaxis": amounts("bandwidth (GB/s)"), "hovermode": "x unified", "showlegend": False,
-              "shapes": shapes, "annotations": labels}  # fmt: skip
+    layout = {
+        "xaxis": time_axis(), "yaxis": amounts("bandwidth (GB/s)"), "hovermode": "x unified", "showlegend": False,
+        "shapes": shapes, "annotations": labels,
+    }  # fmt: skip
     return Figure(traces, layout, 340 if run.temperature is not None else 260)
 
 
 def _levels(bandwidth: Bandwidth) -> dict[str, float]:
-    levels = {f"peak {quantity(bandwidth.peak_bytes_per_s, 'bandwidth')}": bandwidth.peak_bytes_per_s / GIGA}
-    if bandwidth.achievable_bytes_per_s is not None:
-        levels[f"achievable {quantity(bandwidth.achievable_bytes_per_s, 'bandwidth')}"] = (
-            bandwidth.achievable_bytes_per_s / GIGA
-        )
-    return levels
+    levels = {"peak": bandwidth.peak_bytes_per_s, "achievable": bandwidth.achievable_bytes_per_s}
+    return {
+        f"{name} {quantity(level, 'bandwidth')}": level / GIGA for name, level in levels.items() if level is not None
+    }

@@ -6,14 +6,13 @@ from socsim.report.data import ReportData, RunData
 from socsim.report.figure import Figure, Json, amounts, bar, categories, hatched, plain, plot
 from socsim.report.panel import Panel, empty_panel
 from socsim.report.theme import cause_colour
-from socsim.report.words import label, part_label, quantity, share
+from socsim.report.words import label, part_label, share
 
 WORKING = ("compute", "matrix", "vector", "memory", "dma")
-MEANINGS = {
-    "memory": "memory: the DRAM shared by all",
-    "dma": "dma: the device's own port or channel",
-    "overhead": "overhead: launches and host time",
-}
+CAPTION = (
+    "What limited the device, as shares of each phase. memory: the DRAM that all share; dma: the device's own port or "
+    "channel; overhead: launches and host time. Hatched: neither computing nor moving data."
+)
 
 
 def build(data: ReportData) -> Panel:
@@ -27,26 +26,18 @@ def build(data: ReportData) -> Panel:
         "xaxis": amounts("share of the phase (%)", range=[0, 100]), "uniformtext": {"minsize": 10, "mode": "hide"},
     }  # fmt: skip
     figure = Figure(traces, layout, 64 + 28 * len(rows))
-    caption = (
-        "Time by what the device was limited by: " + "; ".join(MEANINGS.values()) + ". Hatched: nothing was being done."
-    )
-    return Panel(
-        "bottleneck", "What bounds it", caption, (plot("bottleneck", "Share of time by what limits it", figure),)
-    )
+    return Panel("bottleneck", "What bounds it", CAPTION, (plot("bottleneck", "Share of time by limit", figure),))
 
 
 def _bars(run: RunData, phase: str) -> list[Json]:
     causes = run.bottleneck[phase]
-    total = sum(causes.values())
     row = f"{part_label(run.name)} {phase}"
-    return [_cause_bar(run, row, cause, seconds, total) for cause, seconds in causes.items() if seconds > 0]
+    return [_cause_bar(run, row, cause, fraction) for cause, fraction in causes.items() if fraction > 0]
 
 
-def _cause_bar(run: RunData, row: str, cause: str, seconds: float, total: float) -> Json:
-    part = share(seconds / total)
-    hover = plain(f"{row}: {label(cause)} {quantity(seconds, 'time')}, {part}") + "<extra></extra>"
-    text = [f"{label(cause)} {part}"]
-    trace = bar(
-        [row], [100 * seconds / total], label(cause), cause_colour(run.part, cause), text=text, hovertemplate=hover
-    )
+def _cause_bar(run: RunData, row: str, cause: str, fraction: float) -> Json:
+    text = f"{label(cause)} {share(fraction)}"
+    hover = plain(f"{row}: {text}") + "<extra></extra>"
+    colour = cause_colour(run.part, cause)
+    trace = bar([row], [100 * fraction], label(cause), colour, text=[text], hovertemplate=hover)
     return trace if cause in WORKING else hatched(trace)

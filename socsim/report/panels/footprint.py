@@ -6,7 +6,7 @@ from socsim.report.data import Footprint, ReportData, RunData
 from socsim.report.figure import Figure, Plot, amounts, nothing
 from socsim.report.panel import Panel, empty_panel, per_run, switch
 from socsim.report.panels.legend import legend
-from socsim.report.series import ceilings, layer_area, time_axis
+from socsim.report.series import band, ceilings, reduced, time_axis
 from socsim.report.theme import role_colour
 from socsim.report.words import label, quantity, unit_for
 
@@ -15,7 +15,7 @@ def build(data: ReportData) -> Panel:
     """Stacked footprint of one run at a time."""
     if not data.ran:
         return empty_panel("footprint", "Memory footprint", "No device ran.")
-    roles = dict.fromkeys(role for run in data.ran if run.footprint for role in run.footprint.bytes_by_role)
+    roles = dict.fromkeys(role for run in data.ran if run.footprint for role in run.footprint.windows.values)
     return Panel(
         "footprint",
         "Memory footprint",
@@ -29,18 +29,18 @@ def build(data: ReportData) -> Panel:
 
 def _footprint(run: RunData) -> Figure:
     held = run.footprint
-    if held is None or not held.bytes_by_role:
+    if held is None or not held.windows.values or not len(held.windows.total):
         return nothing("The footprint of this run was not recorded.")
-    highest = float(sum(values for values in held.bytes_by_role.values()).max())  # type: ignore[union-attr]
+    highest = float(held.windows.total.max())
     unit, factor = unit_for(highest, "size")
-    traces = [
-        layer_area(label(role), held.time_s, values / factor, role_colour(role), unit)
-        for role, values in held.bytes_by_role.items()
-    ]
+    few = reduced(held.windows)
+    traces = [band(label(role), few, sizes / factor, role_colour(role), unit) for role, sizes in few.values.items()]
     shapes, labels = ceilings(_capacity(held, highest, factor))
-    layout = {"xaxis": time_axis(), "yaxis": amounts(f"held in DRAM ({unit})"), "hovermode": "x unified", "showlegend": False,
-              "shapes": shapes, "annotations": labels}  # fmt: skip
-    return Figure(traces, layout, 260)
+    layout = {
+        "xaxis": time_axis(), "yaxis": amounts(f"held in DRAM ({unit})"), "hovermode": "x unified",
+        "showlegend": False, "shapes": shapes, "annotations": labels,
+    }  # fmt: skip
+    return Figure(traces, layout, 330)
 
 
 def _capacity(held: Footprint, highest: float, factor: float) -> dict[str, float]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from socsim.report.data import ReportData, RunData, Windows
-from socsim.report.figure import Figure, Json, Plot, amounts, axis, nothing, packed, plain
+from socsim.report.figure import Figure, Json, Plot, amounts, axis, nothing
 from socsim.report.panel import Panel, empty_panel, per_run, switch
 from socsim.report.panels.energy import UNKNOWN_ENERGY
 from socsim.report.panels.legend import legend
-from socsim.report.series import ceilings, layer_area, peaks, reduced, time_axis
+from socsim.report.series import band, ceilings, peaks, reduced, step_line, time_axis
 from socsim.report.theme import INK, MUTED, part_colour
 from socsim.report.words import part_label, quantity
+
+DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 def build(data: ReportData) -> Panel:
@@ -22,7 +26,7 @@ def build(data: ReportData) -> Panel:
     return Panel(
         "power",
         "Power over time",
-        "Mean power by part; the thin line is the highest 1 ms window within each point, dotted lines are limits.",
+        "Mean power by part; the thin line is the highest window behind each point, dotted lines are limits.",
         (Plot("power", "Power by part over time", per_run(data, _power), "time"),),
         after=legend((part_label(part), part_colour(part)) for part in parts),
         switch=switch(data),
@@ -33,46 +37,37 @@ def build(data: ReportData) -> Panel:
 def _power(run: RunData) -> Figure:
     if run.power is None or not run.power.values:
         return nothing(UNKNOWN_ENERGY)
-    windows = reduced(run.power)
-    traces = [
-        layer_area(part_label(part), windows.start_s, watts, part_colour(part), "W")
-        for part, watts in windows.values.items()
-    ]
-    traces.append(_peak_line(run.power, windows))
-    shapes, labels = ceilings(_visible_limits(run))
-    heat = _temperature(run.temperature) if run.temperature is not None else []
-    layout = {"xaxis": time_axis(), "yaxis": amounts("power (W)"), "hovermode": "x unified", "showlegend": False,
-              "shapes": shapes, "annotations": labels}  # fmt: skip
-    if heat:
-        layout["yaxis"] = amounts("power (W)", domain=[0.34, 1])
-        layout["yaxis2"] = axis("temperature (°C)", domain=[0, 0.24])
-        layout["xaxis"]["anchor"] = "y2"
-    return Figure([*traces, *heat], layout, 340 if heat else 260)
-
-
-def _peak_line(full: Windows, windows: Windows) -> Json:
-    return {
-        "type": "scatter", "mode": "lines", "name": "peak, 1 ms", "x": packed(windows.start_s), "y": packed(peaks(full)),
-        "line": {"width": 1, "shape": "hv", "color": INK}, "hovertemplate": "%{y:.3~r} W",
+    few = reduced(run.power)
+    traces = [band(part_label(part), few, watts, part_colour(part), "W") for part, watts in few.values.items()]
+    if len(few.edges_s) < len(run.power.edges_s):
+        thin = {"width": 1, "shape": "hv", "color": INK}
+        traces.append(step_line("highest", few, peaks(run.power), INK, "W", line=thin))
+    shapes, labels = ceilings(_visible_limits(run.limits_w, run.power))
+    layout: Json = {
+        "xaxis": time_axis(), "yaxis": amounts("power (W)"), "hovermode": "x unified", "showlegend": False,
+        "shapes": shapes, "annotations": labels,
     }  # fmt: skip
+    if run.temperature is None:
+        return Figure(traces, layout)
+    layout["yaxis"] = amounts("power (W)", domain=[0.34, 1])
+    layout["yaxis2"] = axis("°C", domain=[0, 0.24])
+    layout["xaxis"]["anchor"] = "y2"
+    return Figure([*traces, *_temperature(run.temperature)], layout, 340)
 
 
-def _visible_limits(run: RunData) -> dict[str, float]:
+def _visible_limits(limits_w: Mapping[str, float], power: Windows) -> dict[str, float]:
     """Limits that lie near enough to what was drawn to be worth the space."""
-    assert run.power is not None
-    highest = float(np.max(peaks(run.power)))
+    highest = float(np.max(power.total))
     return {
-        f"{name.upper()} {quantity(watts, 'power')}": watts
-        for name, watts in run.limits_w.items()
-        if watts < 2.5 * highest
+        f"{name.upper()} {quantity(watts, 'power')}": watts for name, watts in limits_w.items() if watts < 2.5 * highest
     }
 
 
 def _temperature(windows: Windows) -> list[Json]:
     few = reduced(windows)
-    dashes = ("solid", "dash", "dot", "dashdot")
     return [
-        {"type": "scatter", "mode": "lines", "name": plain(node), "x": packed(few.start_s), "y": packed(values), "yaxis": "y2",
-         "line": {"width": 1.3, "color": MUTED, "dash": dashes[index % 4]}, "hovertemplate": "%{y:.3~r} °C"}
+        step_line(
+            node, few, values, MUTED, "°C", yaxis="y2", line={"width": 1.3, "color": MUTED, "dash": DASHES[index % 4]}
+        )
         for index, (node, values) in enumerate(few.values.items())
-    ]  # fmt: skip
+    ]

@@ -11,7 +11,8 @@ from socsim.report.theme import INK, MUTED, kind_colour
 from socsim.report.words import label, quantity, share
 
 LARGEST_PX = 34
-LABELLED = 4  # points named per phase
+LABELLED = 3  # points named per phase
+APART = 0.35  # decades between named points
 
 
 def build(data: ReportData) -> Panel:
@@ -21,7 +22,7 @@ def build(data: ReportData) -> Panel:
     return Panel(
         "roofline",
         "Roofline",
-        "Circles: prefill, diamonds: decode; area is time. Both axes are logarithmic; lines are the ceilings.",
+        "Circles: prefill, diamonds: decode; area is time. Both axes are logarithmic; lines are ceilings.",
         (Plot("roofline", "Kernels against compute and memory ceilings", per_run(data, _roofline)),),
         switch=switch(data),
         half=True,
@@ -29,92 +30,114 @@ def build(data: ReportData) -> Panel:
 
 
 def _roofline(run: RunData) -> Figure:
-    if run.roofline is None or not run.roofline.points:
-        return nothing("No kernel moved bytes and computed.")
-    low, high = _span(run.roofline)
-    traces = [_roof(run.roofline, low, high), *_lesser_roofs(run.roofline, low, high)]
-    traces += [_points(run, phase) for phase in dict.fromkeys(point.phase for point in run.roofline.points)]
+    known = run.roofline
+    points = [point for point in known.points if _drawable(point)] if known is not None else []
+    if known is None or not points:
+        return nothing("No kernel both computed and moved bytes.")
+    low, high = _reach(known, points)
+    traces = [*_memory_lines(known, low), *_compute_lines(known, high)]
+    traces += [_markers(run, points, phase) for phase in dict.fromkeys(point.phase for point in points)]
+    tops = [level for _, level in known.compute_roofs]
+    rates = [point.operations_per_s for point in points]
     layout = {
-        "xaxis": axis("operations per byte of DRAM traffic", type="log", range=[math.log10(low), math.log10(high)], **_DECADES),
-        "yaxis": axis("operations per second (OPS)", type="log", exponentformat="SI", **_DECADES), "showlegend": False,
-        "hovermode": "closest",
+        "xaxis": _log_axis("operations per byte of DRAM traffic", low, high),
+        "yaxis": _log_axis("operations per second (OPS)", min(rates) / 3, max(tops + rates) * 2.5),
+        "showlegend": False, "hovermode": "closest", "annotations": [_memory_names(known, low)],
     }  # fmt: skip
     return Figure(traces, layout, 330)
 
 
-_DECADES = {"dtick": 1, "tickformat": "~s"}
+def _drawable(point: RooflinePoint) -> bool:
+    return point.operations_per_byte > 0 and point.operations_per_s > 0
 
 
-def _span(roofline: Roofline) -> tuple[float, float]:
-    """Intensities from well left of the leftmost point to well right of the rightmost point and ridge."""
-    found = [point.operations_per_byte for point in roofline.points if point.operations_per_byte > 0]
-    ridge = max(top for _, top in roofline.compute_roofs) / max(slope for _, slope in roofline.memory_roofs)
-    return min(found) / 3, max([*found, ridge]) * 4
+def _log_axis(title: str, low: float, high: float) -> Json:
+    return axis(title, type="log", range=[math.log10(low), math.log10(high)], dtick=1, tickformat="~s")
 
 
-def _ceiling(low: float, high: float, top: float, slope: float) -> tuple[list[float], list[float]]:
-    """The corners of min(top, slope x intensity)."""
-    corners = [low, min(max(top / slope, low), high), high]
-    return corners, [min(top, slope * corner) for corner in corners]
+def _reach(roofline: Roofline, points: list[RooflinePoint]) -> tuple[float, float]:
+    """Intensities from left of the leftmost point to right of the rightmost point and ridge."""
+    found = [point.operations_per_byte for point in points]
+    ridge = _top(roofline) / max(slope for _, slope in roofline.memory_roofs)
+    return min([*found, ridge / 10]) / 3, max(*found, ridge) * 5
 
 
-def _roof(roofline: Roofline, low: float, high: float) -> Json:
-    name, top = max(roofline.compute_roofs, key=lambda roof: roof[1])
-    memory, slope = max(roofline.memory_roofs, key=lambda roof: roof[1])
-    x, y = _ceiling(low, high, top, slope)
-    text = [plain(f"{memory} {quantity(slope, 'bandwidth')}"), "", plain(f"{name} {quantity(top, 'rate')}")]
-    return _line(x, y, text, INK, 1.5, "solid")
+def _top(roofline: Roofline) -> float:
+    return max(level for _, level in roofline.compute_roofs)
 
 
-def _lesser_roofs(roofline: Roofline, low: float, high: float) -> list[Json]:
-    top = max(roof[1] for roof in roofline.compute_roofs)
-    slope = max(roof[1] for roof in roofline.memory_roofs)
-    lines = []
-    for name, level in roofline.compute_roofs:
-        if level < top:
-            corner = level / slope
-            lines.append(
-                _line([corner, high], [level] * 2, ["", plain(f"{name} {quantity(level, 'rate')}")], MUTED, 1, "dot")
-            )
-    for name, level in roofline.memory_roofs:
-        if level < slope:
-            text = plain(f"{name} {quantity(level, 'bandwidth')}")
-            lines.append(_line([low, top / level], [low * level, top], ["", ""], MUTED, 1, "dot") | {"name": text})
-    return lines
+def _memory_lines(roofline: Roofline, low: float) -> list[Json]:
+    """Each memory ceiling up to the highest compute ceiling; the highest one drawn bold."""
+    best, top = max(slope for _, slope in roofline.memory_roofs), _top(roofline)
+    return [_line([low, top / slope], [low * slope, top], slope == best) for _, slope in roofline.memory_roofs]
 
 
-def _line(x: list[float], y: list[float], text: list[str], colour: str, width: float, dash: str) -> Json:
-    positions = ["bottom right", *(["top left"] * (len(x) - 1))]
+def _compute_lines(roofline: Roofline, high: float) -> list[Json]:
+    """Each compute ceiling from the highest memory ceiling on, named at its end."""
+    best, slope = _top(roofline), max(slope for _, slope in roofline.memory_roofs)
+    return [
+        _line([level / slope, high], [level] * 2, level == best, f"{name} {quantity(level, 'rate')}")
+        for name, level in roofline.compute_roofs
+    ]
+
+
+def _line(x: list[float], y: list[float], bold: bool, text: str = "") -> Json:
+    colour = INK if bold else MUTED
     return {
-        "type": "scatter", "mode": "lines+text", "x": x, "y": y, "text": text, "textposition": positions,
-        "textfont": {"size": 11, "color": colour}, "line": {"color": colour, "width": width, "dash": dash},
-        "hoverinfo": "skip", "cliponaxis": True,
+        "type": "scatter", "mode": "lines+text", "x": x, "y": y, "text": ["", plain(text)], "textposition": "top left",
+        "textfont": {"size": 11, "color": colour}, "hoverinfo": "skip",
+        "line": {"color": colour, "width": 1.5 if bold else 1, "dash": "solid" if bold else "dot"},
     }  # fmt: skip
 
 
-def _points(run: RunData, phase: str) -> Json:
-    assert run.roofline is not None
-    points = [point for point in run.roofline.points if point.phase == phase]
-    total = sum(point.time_s for point in points) or 1.0
-    longest = max(point.time_s for point in points) or 1.0
-    named = sorted(points, key=lambda point: -point.time_s)[:LABELLED]
+def _memory_names(roofline: Roofline, low: float) -> Json:
+    """The memory ceilings by name, below the slope and from the highest to the lowest, as the lines lie."""
+    ranked = sorted(roofline.memory_roofs, key=lambda roof: -roof[1])
+    middle = math.log10(low * _top(roofline) / ranked[0][1]) / 2
+    text = "<br>".join(plain(f"{name} {quantity(slope, 'bandwidth')}") for name, slope in ranked)
+    level = middle + math.log10(ranked[-1][1])
+    place = {"x": middle, "y": level, "xanchor": "left", "yanchor": "top", "xshift": 18, "align": "left"}
+    return place | {"text": text, "showarrow": False, "font": {"size": 11, "color": MUTED}}
+
+
+def _markers(run: RunData, points: list[RooflinePoint], phase: str) -> Json:
+    mine = [point for point in points if point.phase == phase]
+    total = sum(point.time_s for point in mine) or 1.0
+    longest = max(point.time_s for point in mine) or 1.0
+    named = _named(mine)
+    colours = [kind_colour(run.part, point.kind) for point in mine]
+    sizes = [max(5.0, LARGEST_PX * math.sqrt(point.time_s / longest)) for point in mine]
+    look = {"symbol": "circle" if phase == "prefill" else "diamond", "opacity": 0.85}
     return {
         "type": "scatter", "mode": "markers+text", "name": plain(phase), "textposition": "bottom center",
-        "x": [point.operations_per_byte for point in points], "y": [point.operations_per_s for point in points],
-        "text": [plain(point.name) if point in named else "" for point in points], "textfont": {"size": 11, "color": INK},
-        "customdata": [_words(point, total) for point in points], "hovertemplate": "%{customdata}<extra></extra>",
-        "marker": {
-            "symbol": "circle" if phase == "prefill" else "diamond", "opacity": 0.85, "line": {"color": "@paper", "width": 1},
-            "color": [kind_colour(run.part, point.kind) for point in points],
-            "size": [max(5.0, LARGEST_PX * math.sqrt(point.time_s / longest)) for point in points],
-        },
+        "x": [point.operations_per_byte for point in mine], "y": [point.operations_per_s for point in mine],
+        "text": [plain(point.name) if point in named else "" for point in mine], "cliponaxis": False,
+        "textfont": {"size": 11, "color": INK}, "hovertemplate": "%{customdata}<extra></extra>",
+        "customdata": [_words(point, total) for point in mine],
+        "marker": look | {"color": colours, "size": sizes, "line": {"color": "@paper", "width": 1}},
     }  # fmt: skip
+
+
+def _named(points: list[RooflinePoint]) -> list[RooflinePoint]:
+    """The longest points that lie far enough from each other for their names."""
+    named: list[RooflinePoint] = []
+    for point in sorted(points, key=lambda point: -point.time_s):
+        if len(named) < LABELLED and all(_distance(point, other) > APART for other in named):
+            named.append(point)
+    return named
+
+
+def _distance(one: RooflinePoint, other: RooflinePoint) -> float:
+    """In decades: names are wide, so distance along x counts less."""
+    across = abs(math.log10(one.operations_per_byte / other.operations_per_byte)) / 2
+    return max(across, abs(math.log10(one.operations_per_s / other.operations_per_s)))
 
 
 def _words(point: RooflinePoint, total: float) -> str:
     lines = (
         f"{point.name} ({label(point.kind)}), {point.phase}",
         f"{quantity(point.operations_per_s, 'rate')} at {point.operations_per_byte:.3g} operations/byte",
-        f"{quantity(point.time_s, 'time')}, {share(point.time_s / total)} of {point.phase}; bound by {label(point.bound)}",
+        f"{quantity(point.time_s, 'time')}, {share(point.time_s / total)} of {point.phase}",
+        f"bound by {label(point.bound)}",
     )
     return "<br>".join(map(plain, lines))

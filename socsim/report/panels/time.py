@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from socsim.report.data import OperatorTable, ReportData, RunData
+from socsim.report.data import Floats, OperatorTable, ReportData, RunData
 from socsim.report.figure import (
     Figure,
     Json,
@@ -22,7 +22,7 @@ from socsim.report.figure import (
 )
 from socsim.report.panel import Panel, empty_panel, per_run, switch
 from socsim.report.theme import WAITING_KINDS, kind_colour
-from socsim.report.words import label, part_label, quantity, share
+from socsim.report.words import label, part_label, quantity, share, unit_for
 
 TOP = 12
 
@@ -31,7 +31,9 @@ def build(data: ReportData) -> Panel:
     """Shares by kind for all devices; layers and leading operators of the chosen one."""
     if not any(run.operators is not None and len(run.operators) for run in data.runs):
         return empty_panel("time", "Where time goes", "No operator ran.")
-    layers = Plot("layers", "Time by layer and operator kind", per_run(data, _by_layer), title="By layer")
+    layers = Plot(
+        "layers", "Time by layer and operator kind", per_run(data, _by_layer), title="By layer, all steps together"
+    )
     return Panel(
         "time",
         "Where time goes",
@@ -93,32 +95,41 @@ def _by_layer(run: RunData) -> Figure:
         return nothing("No operator belongs to a layer.")
     shown = phases(table)
     traces = [trace for index, phase in enumerate(shown) for trace in _layer_bars(run, table, phase, index)]
-    layout: Json = {"barmode": "stack", "showlegend": False, "bargap": 0.15, "hovermode": "closest"}
+    layout: Json = {"barmode": "stack", "showlegend": False, "bargap": 0.12, "hovermode": "closest"}
     for index, phase in enumerate(shown):
-        low = 1 - (index + 1) / len(shown) + (0.12 if index < len(shown) - 1 else 0)
-        suffix = str(index + 1) if index else ""
-        layout["yaxis" + suffix] = amounts(f"{phase} (ms)", domain=[low, 1 - index / len(shown)])
-        layout["xaxis" + suffix] = axis("layer" if index == len(shown) - 1 else "", anchor="y" + suffix, showgrid=False)
+        suffix, last = str(index + 1) if index else "", index == len(shown) - 1
+        low = 1 - (index + 1) / len(shown) + (0 if last else 0.12)
+        unit, _ = _layer_unit(table, phase)
+        layout["yaxis" + suffix] = amounts(f"{phase} ({unit})", domain=[low, 1 - index / len(shown)])
+        layout["xaxis" + suffix] = axis("layer" if last else "", anchor="y" + suffix, showgrid=False)
     return Figure(traces, layout, 90 + 110 * len(shown))
+
+
+def _layer_unit(table: OperatorTable, phase: str) -> tuple[str, float]:
+    """The unit for the time of a layer in a phase, all its steps together."""
+    rows = np.array([row == phase for row in table.phase]) & (table.layer >= 0)
+    times = np.bincount(table.layer[rows], table.time_s[rows]) if rows.any() else np.zeros(1)
+    return unit_for(float(times.max()), "time")
 
 
 def _layer_bars(run: RunData, table: OperatorTable, phase: str, index: int) -> list[Json]:
     count = int(table.layer.max()) + 1
+    unit, factor = _layer_unit(table, phase)
     axes = {"xaxis": f"x{index + 1}", "yaxis": f"y{index + 1}"} if index else {}
     in_phase = np.array([row == phase for row in table.phase]) & (table.layer >= 0)
     traces = []
     for kind in totals(table, phase):
         rows = in_phase & np.array([row == kind for row in table.kind])
         if rows.any():
-            times = 1e3 * np.bincount(table.layer[rows], table.time_s[rows], minlength=count)
-            traces.append(_layer_bar(kind, kind_colour(run.part, kind), times) | axes)
+            times = np.bincount(table.layer[rows], table.time_s[rows], minlength=count) / factor
+            traces.append(_layer_bar(kind, kind_colour(run.part, kind), times, unit) | axes)
     return traces
 
 
-def _layer_bar(kind: str, colour: str, times_ms: np.ndarray) -> Json:
-    hover = f"layer %{{x}}, {plain(label(kind))}: %{{y:.3~r}} ms<extra></extra>"
-    return {"type": "bar", "x": packed(np.arange(len(times_ms)), "i2"), "y": packed(times_ms), "name": plain(label(kind)),
-            "marker": {"color": colour, "line": {"width": 0}}, "hovertemplate": hover}  # fmt: skip
+def _layer_bar(kind: str, colour: str, times: Floats, unit: str) -> Json:
+    hover = f"layer %{{x}}, {plain(label(kind))}: %{{y:.3~r}} {unit}<extra></extra>"
+    place = {"type": "bar", "x": packed(np.arange(len(times)), "i2"), "y": packed(times), "name": plain(label(kind))}
+    return place | {"marker": {"color": colour, "line": {"width": 0}}, "hovertemplate": hover}
 
 
 def _top_operators(run: RunData) -> Markup:

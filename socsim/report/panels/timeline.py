@@ -6,12 +6,12 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from socsim.report.data import ReportData, RunData, Windows
-from socsim.report.figure import Figure, Plot, axis, nothing, packed
+from socsim.report.data import ReportData, RunData
+from socsim.report.figure import Figure, Plot, axis, nothing, packed, plain
 from socsim.report.panel import Panel, empty_panel, per_run, switch
+from socsim.report.series import sampled
 from socsim.report.theme import FAINT, INK
 from socsim.report.tracks import OUTER_TRACKS, coverage, pack, span_tracks
-from socsim.report.words import part_label
 from socsim.timeline.timeline import Timeline
 
 BINS = 720
@@ -69,19 +69,19 @@ def _zoom(run: RunData) -> Figure:
 def _overview(run: RunData) -> Figure:
     if run.timeline is None or run.timeline.end_ps <= run.timeline.start_ps:
         return nothing("No timeline was recorded.")
-    edges = np.linspace(run.timeline.start_ps, run.timeline.end_ps, BINS + 1).astype(np.int64)
-    edges = np.unique(edges)
+    edges = np.unique(np.linspace(run.timeline.start_ps, run.timeline.end_ps, BINS + 1).astype(np.int64))
     names, rows = _rows(run, run.timeline, edges)
     centres = (edges[1:] + edges[:-1]) / 2 / PS_PER_S
+    levels = packed(np.round(100 * np.array(rows)), "u1") | {"shape": f"{len(rows)},{len(centres)}"}
     heat = {
-        "type": "heatmap", "x": packed(centres), "y": names, "z": packed(np.round(255 * np.array(rows)), "u1") | {"shape": f"{len(rows)},{len(centres)}"},
-        "zmin": 0, "zmax": 255, "colorscale": [[0, FAINT], [1, INK]], "showscale": False, "ygap": 3,
-        "hovertemplate": "%{y} at %{x:.4~r} s: %{customdata}<extra></extra>",
+        "type": "heatmap", "x": packed(centres, "f8"), "y": list(map(plain, names)), "z": levels, "zmin": 0, "zmax": 100,
+        "colorscale": [[0, FAINT], [1, INK]], "showscale": False, "ygap": 3,
+        "hovertemplate": "%{y} at %{x:.4~r} s: %{z} %<extra></extra>",
     }  # fmt: skip
-    heat["hovertemplate"] = "%{y} at %{x:.4~r} s<extra></extra>"
-    layout = {"xaxis": axis("", showgrid=False), "hovermode": "closest",
-              "yaxis": axis(autorange="reversed", showgrid=False, fixedrange=True, type="category")}  # fmt: skip
-    return Figure([heat], layout, 40 + 20 * len(rows))
+    up = axis(autorange="reversed", showgrid=False, fixedrange=True, type="category", ticks="")
+    return Figure(
+        [heat], {"xaxis": axis("time (s)", showgrid=False), "yaxis": up, "hovermode": "closest"}, 54 + 20 * len(rows)
+    )
 
 
 def _rows(run: RunData, timeline: Timeline, edges: NDArray[np.int64]) -> tuple[list[str], list[NDArray[np.float64]]]:
@@ -89,22 +89,11 @@ def _rows(run: RunData, timeline: Timeline, edges: NDArray[np.int64]) -> tuple[l
     inner = [track for track in span_tracks(timeline) if track.name not in OUTER_TRACKS]
     names = [track.label for track in inner]
     rows = [coverage(track, edges) for track in inner]
-    centres = (edges[1:] + edges[:-1]) / 2 / PS_PER_S
     if run.bandwidth is not None and run.bandwidth.windows.values:
-        names.append("DRAM, of its peak")
-        rows.append(_sampled(run.bandwidth.windows, centres) / run.bandwidth.peak_bytes_per_s)
+        names.append("DRAM / peak")
+        rows.append(sampled(run.bandwidth.windows, edges / PS_PER_S) / run.bandwidth.peak_bytes_per_s)
     if run.power is not None and run.power.values:
-        watts = _sampled(run.power, centres)
-        names.append(f"power, of {part_label(run.name)} run's highest")
+        watts = sampled(run.power, edges / PS_PER_S)
+        names.append("power / highest")
         rows.append(watts / max(float(watts.max()), 1e-12))
     return names, [np.clip(row, 0, 1) for row in rows]
-
-
-def _sampled(windows: Windows, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of the total between the given times."""
-    total = np.sum(list(windows.values.values()), axis=0)
-    done = np.concatenate([[0.0], np.cumsum(total)])
-    edges = np.append(windows.start_s, windows.start_s[-1] + windows.window_s)
-    half = (times_s[-1] - times_s[0]) / max(len(times_s) - 1, 1) / 2 or windows.window_s
-    upper, lower = np.interp(times_s + half, edges, done), np.interp(times_s - half, edges, done)
-    return np.asarray((upper - lower) * windows.window_s / (2 * half))

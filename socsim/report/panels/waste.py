@@ -33,7 +33,6 @@ def build(data: ReportData) -> Panel:
             Plot("kv", "KV positions used and read per step", per_run(data, _kv), title="KV cache"),
         ),
         switch=switch(data),
-        half=True,
     )
 
 
