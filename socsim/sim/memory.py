@@ -94,7 +94,7 @@ def _next_stop(active: list[Flow], capacity: dict[Link, float], used: dict[Link,
         slope = sum(flow.weight * cost for flow in active for one, cost in flow.links if one is link)
         if slope > 0.0:
             at = max(0.0, limit - used.get(link, 0.0)) / slope
-            if at < level:
+            if at < level or (at == level and link.pool):  # where port and pool bind at once, the pool is the reason
                 level, stop = at, link
     cap = min(flow.cap_bytes_per_s / flow.weight for flow in active)
     return (cap, None) if cap <= level else (level, stop)

@@ -8,7 +8,7 @@ from math import inf
 from simpy import AllOf, Environment
 from simpy.events import Event
 
-from socsim.hardware.interconnect import port_bytes_per_s
+from socsim.hardware.devices import machine_of
 from socsim.hardware.platform import PlatformSpec
 from socsim.mapping.kernel import Stage
 from socsim.sim.compute_unit import ComputeUnit, Route
@@ -60,7 +60,7 @@ def _pools(platform: PlatformSpec) -> tuple[Link, ...]:
 
 
 def _route(platform: PlatformSpec, name: str, pools: tuple[Link, ...], qos: Qos | None) -> Route:
-    port = Link(f"{name} port", port_bytes_per_s(platform, name))
+    port = Link(f"{name} port", machine_of(name, platform.devices[name]).port_bytes_per_s)
     if qos is None:
         return Route(port, pools)
     return Route(port, pools, qos.weight, qos.cap if qos.cap is not None else inf)
