@@ -16,7 +16,7 @@ from socsim.metrics.energy import Energy, energy
 from socsim.metrics.kernel_rows import kernel_rows
 from socsim.metrics.kernel_table import kernel_table
 from socsim.metrics.latency import Latency, latency
-from socsim.metrics.memory_footprint import memory_footprint
+from socsim.metrics.memory_footprint import HasFootprint, memory_footprint
 from socsim.metrics.operators import operators
 from socsim.metrics.phases import phases_of
 from socsim.metrics.power_history import power_history
@@ -53,8 +53,8 @@ class ProgramFacts(Protocol):
         ...
 
     @property
-    def footprint_bytes(self) -> Any:
-        """What the request needs in DRAM: in all, or by role."""
+    def footprint_bytes(self) -> HasFootprint:
+        """What the request needs in DRAM."""
         ...
 
 

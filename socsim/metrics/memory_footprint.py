@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 
+from socsim.metrics.cumulative import sorted_unique
 from socsim.metrics.windows import Windows
 from socsim.timeline.timeline import Timeline
 
 
-def memory_footprint(
-    timeline: Timeline, footprint_bytes: Mapping[str, int] | int, prompt_tokens: int, output_tokens: int
-) -> Windows:
-    """Bytes by role between tokens.
+class HasFootprint(Protocol):
+    """What a request needs in DRAM at its end, in bytes."""
 
-    `footprint_bytes` is what the request needs at its end (by role, or in all). KV holds one more position after every
-    step; the last token's own is never written.
-    """
-    end = {"total": footprint_bytes} if isinstance(footprint_bytes, int) else dict(footprint_bytes)
-    edges = np.array([timeline.start_ps, *timeline.tokens_ps, timeline.end_ps], dtype=np.int64)
-    edges = np.unique(edges[(edges >= timeline.start_ps) & (edges <= timeline.end_ps)])
-    emitted = np.searchsorted(np.array(timeline.tokens_ps, dtype=np.int64), edges[:-1], side="right")
-    positions = np.minimum(prompt_tokens + emitted, max(1, prompt_tokens + output_tokens - 1))
-    filled = positions / max(1, prompt_tokens + output_tokens - 1)
-    flat = np.ones(len(edges) - 1)
-    series = {role: size * (filled if role == "kv" else flat) for role, size in end.items()}
+    @property
+    def weights(self) -> int:
+        """All matrices at their storage format."""
+        ...
+
+    @property
+    def kv(self) -> int:
+        """KV cache of the whole request."""
+        ...
+
+    @property
+    def activations(self) -> int:
+        """The largest step's."""
+        ...
+
+
+def memory_footprint(timeline: Timeline, end: HasFootprint, prompt_tokens: int, output_tokens: int) -> Windows:
+    """Bytes by role between tokens. KV holds one more position after every step; the last token's own is never
+    written."""
+    tokens = np.array(timeline.tokens_ps, dtype=np.int64)
+    edges = sorted_unique(np.array([timeline.start_ps]), tokens, np.array([timeline.end_ps]))
+    emitted = np.searchsorted(tokens, edges[:-1], side="right")
+    last = max(1, prompt_tokens + output_tokens - 1)
+    filled = np.minimum(prompt_tokens + emitted, last) / last
+    constant = np.ones(len(edges) - 1)
+    series = {"weight": end.weights * constant, "kv": end.kv * filled, "activation": end.activations * constant}
     return Windows(edges, series, "B")

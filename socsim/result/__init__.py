@@ -1,0 +1,8 @@
+"""Results: what runs gave, as summary, tables and a folder on disk."""
+
+from __future__ import annotations
+
+from socsim.result.result import DeviceRun, Result, load
+from socsim.result.target import check_folder
+
+__all__ = ["DeviceRun", "Result", "check_folder", "load"]
