@@ -18,6 +18,7 @@ from socsim.metrics.kernel_table import kernel_table
 from socsim.metrics.latency import Latency, latency
 from socsim.metrics.memory_footprint import HasFootprint, memory_footprint
 from socsim.metrics.operators import operators
+from socsim.metrics.part_states import StateEnergy, state_energies
 from socsim.metrics.phases import phases_of
 from socsim.metrics.power_history import power_history
 from socsim.metrics.roofline import RooflinePoint, Roofs, roofline, roofs
@@ -78,6 +79,8 @@ class RunMetrics:
     utilization: dict[str, dict[str, float]]
     residency_s: dict[str, dict[str, float]]
     """Seconds in each state, by state track."""
+    state_energies: tuple[StateEnergy, ...]
+    """Energy and time by part, phase and power state; sums to the run's energy."""
     roofline: tuple[RooflinePoint, ...]
     roofs: tuple[Roofs, ...]
     operators: dict[str, np.ndarray[Any, np.dtype[Any]]]
@@ -158,6 +161,7 @@ def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec) -
         max_temperature_degc=max_temperature_degc(timeline),
         utilization=utilization(timeline, platform, rows, table, moved),
         residency_s=residency(timeline),
+        state_energies=state_energies(timeline, power, phases),
         roofline=roofline(rows, table, bounds, shares),
         roofs=roofs(platform, tuple(platform.devices)),
         operators=operators(rows, table, bounds, shares, power),

@@ -50,6 +50,14 @@ class PowerHistory:
             total[:, [self.parts.index(part) for part in piece.parts]] += piece.energy.at(times_ps)
         return total
 
+    def part_until(self, part: str, times_ps: IntColumn) -> FloatArray:
+        """Joules of one part from the start of the run to each time."""
+        total = np.zeros(len(times_ps))
+        for piece in self.pieces:
+            if part in piece.parts:
+                total += piece.energy.at(times_ps)[:, piece.parts.index(part)]
+        return total
+
     def static_until(self, times_ps: IntColumn) -> FloatArray:
         """Joules of all parts that accrue whether or not a kernel runs, up to each time."""
         total = np.zeros(len(times_ps))
