@@ -7,7 +7,7 @@ when it runs; `socsim --help` loads nothing but argparse.
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
@@ -16,14 +16,18 @@ from socsim import __version__
 from socsim.commands import COMMANDS, Command, available
 from socsim.commands.arguments import CommandParser, actions_of, common_options
 
-_DESCRIPTION = "Simulates LLM inference on SoCs with a CPU, a GPU and an NPU: latency, energy, and what bounds them."
+_DESCRIPTION = """\
+Simulates LLM inference on SoCs with a CPU, a GPU and an NPU: latency, energy,
+and what bounds them."""
 _EPILOG = """\
 examples:
-  socsim run lunar-lake-268v                 one request on every device, side by side
+  socsim run lunar-lake-268v           one request on every device, side by side
   socsim run lunar-lake-268v -d npu --set platform.devices.npu.tiles=12
-  socsim list platforms                      what ships; `socsim show platform NAME` says what is inside
+  socsim list platforms                what ships
+  socsim show platform jetson-agx-orin what is inside, and where it comes from
 
-`socsim COMMAND --help` explains a command. Exit codes: 0 done, 1 the run failed, 2 the input is wrong."""
+`socsim COMMAND --help` explains a command.
+Exit codes: 0 done, 1 the run failed, 2 the input is wrong."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,12 +62,17 @@ def _run(argv: list[str]) -> int:
 
 def build_parser(command: Command | None) -> tuple[ArgumentParser, CommandParser]:
     """The parser with every command's name and the options of one; and the parser of that one."""
-    parser = CommandParser(prog="socsim", description=_DESCRIPTION, epilog=_EPILOG)
+    usage = "socsim [--help] [--version] COMMAND ..."
+    parser = CommandParser(prog="socsim", usage=usage, description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"socsim {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=CommandParser)
+    listing = "\n".join(f"{known.name:12}{known.help}" for known in available())
+    commands = parser.add_subparsers(
+        title="commands", description=listing, prog="socsim", metavar="COMMAND", help=SUPPRESS,
+        parser_class=CommandParser,
+    )  # fmt: skip
     chosen = parser
     for known in available():
-        own = commands.add_parser(known.name, help=known.help, description=f"{known.help[:1].upper()}{known.help[1:]}.")
+        own = commands.add_parser(known.name, description=f"{known.help[:1].upper()}{known.help[1:]}.")
         if known is command:
             chosen = own
             command_module(known).configure(own)

@@ -9,11 +9,16 @@ from typing import Any, NoReturn
 _OWN_WORDS = {"the following arguments are required": "missing"}
 
 
+def _help(prog: str) -> RawDescriptionHelpFormatter:
+    """Help with room for the longest command beside its text."""
+    return RawDescriptionHelpFormatter(prog, max_help_position=28)
+
+
 class CommandParser(ArgumentParser):
     """A parser that raises `InputError` instead of printing its usage, and abbreviates nothing."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, "formatter_class": RawDescriptionHelpFormatter, **settings})
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _help, **settings})
 
     def error(self, message: str) -> NoReturn:
         """What argparse has to say, as wrong input."""

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from socsim.commands import tables
 from socsim.commands.tables import columns, heading, plain
 from socsim.commands.words import millions
-from socsim.errors import raise_all, unknown_name
+from socsim.errors import Problem, raise_all
 from socsim.units import format_quantity
 from socsim.workload.architecture import Architecture, Attention, Block, FeedForward
 from socsim.workload.model_library import find_model
@@ -18,7 +18,7 @@ from socsim.workload.model_library import find_model
 
 def contents(name: str, overrides: Sequence[str]) -> Architecture:
     """The model; nothing of a model can be set."""
-    raise_all(unknown_name("option", "--set", ()) for _ in overrides)
+    raise_all(Problem("a model's file says all there is to it", file=f"--set {argument}") for argument in overrides)
     return find_model(name)
 
 

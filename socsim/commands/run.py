@@ -55,12 +55,14 @@ def _simulated(options: Namespace) -> Result:
     """The saved result; everything that is wrong with the input comes before the simulation starts."""
     from socsim.commands.progress import ProgressLine
     from socsim.pipeline import RunOptions, load_platform, load_workload, run_loaded
+    from socsim.result import check_folder
     from socsim.schema.overrides import split_overrides
 
     overrides = split_overrides(options.overrides, ("platform", "workload"))
     platform = load_platform(options.platform, overrides["platform"])
     workload = load_workload(options.workload or platform.spec.default_workload, overrides["workload"])
     folder = Path(options.output) if options.output else _default_folder(platform, workload)
+    check_folder(folder)
     how = RunOptions(options.grain, options.decode, options.record, options.seed)
     devices = tuple(options.devices or ())
     with ProgressLine(f"simulating {workload.name} on", quiet=options.quiet) as progress:

@@ -24,7 +24,10 @@ def kinds() -> tuple[str, ...]:
 
 def configure(parser: ArgumentParser) -> None:
     """The options of `socsim schema`."""
-    parser.epilog = "In VS Code (YAML extension), the first line `# yaml-language-server: $schema=FILE` uses it."
+    parser.epilog = (
+        "An editor with a YAML language server checks and completes a file whose first\n"
+        "line is   # yaml-language-server: $schema=FILE"
+    )
     choice(parser, "kind", kind="kind of file", words=kinds(), text="the kind of file")
 
 

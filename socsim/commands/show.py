@@ -31,8 +31,7 @@ def run(options: Namespace) -> int:
     from socsim.schema.overrides import split_overrides
 
     view = import_module(VIEWS[options.kind])
-    prefixes = () if options.kind == "model" else (options.kind,)
-    overrides = [argument for own in split_overrides(options.overrides, prefixes).values() for argument in own]
+    overrides = split_overrides(options.overrides, (options.kind,))[options.kind]
     contents = view.contents(options.name, overrides)
     if options.json:
         write_json(view.as_json(contents))
