@@ -78,7 +78,7 @@ def _fill_memory(filler: Filler, defaults: Data, around: Surroundings) -> None:
     family = _dram_family(filler.data["memory"]["dram"].get("type"), defaults["dram"])
     filler.fill(("memory", "dram"), family, around)
     filler.fill(("memory", "dram"), defaults["dram"]["any"], around)
-    filler.fill(("memory",), {"fabric": defaults["fabric"]}, around)
+    filler.fill(("memory",), {key: defaults[key] for key in ("fabric", "storage_bandwidth")}, around)
     if filler.at(("memory", "system_cache")) is not None:
         filler.fill(("memory", "system_cache"), defaults["system_cache"], around)
 
@@ -129,7 +129,7 @@ def _rates_from_peak(filler: Filler, path: Path, default_ratio: Data, near: Surr
     device = near.device
     rates = _peak_by_type(device, default_ratio)
     rated = near.rated_device if near.rated_device.get("peak") is not None else device
-    units = _core_ghz(device) if device["type"] == "cpu" else _rated_units(device, rated)
+    units = _core_ghz(device) if device["type"] == "cpu" else _rated_units(device["type"], rated)
     clock = 1e9 if device["type"] == "cpu" else rated_clock(device, near.rated_device)
     if not rates or not clock:
         return
@@ -156,10 +156,10 @@ def _peak_by_type(device: Data, default_ratio: Data) -> dict[str, float]:
     return {REFERENCE_TYPE[device["type"]]: rate} | {kind: rate * part for kind, part in ratio.items()}
 
 
-def _rated_units(device: Data, rated: Data) -> float:
+def _rated_units(kind: str, rated: Data) -> float:
     """Units that the peak was stated for: those of the file, or the class default if it says none."""
-    key = "tiles" if device["type"] == "npu" else "cores"
-    return units_of(rated) if key in rated else units_of(device)
+    key = "tiles" if kind == "npu" else "cores"
+    return units_of({"type": kind, key: class_defaults()["devices"][kind][key]["value"]} | rated)
 
 
 def _core_ghz(device: Data) -> float:

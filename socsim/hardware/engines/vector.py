@@ -32,8 +32,3 @@ def vector_cycles(unit: VectorUnit, instruction_count: float) -> float:
 def softmax_unit_instructions(ops: VectorOps) -> float:
     """Element slots in a dedicated SoftMax unit: one per exponential, whatever the function costs in software."""
     return float(sum(count for function, count in ops if function == "exp"))
-
-
-def tree_reduction_instructions(lanes: int) -> int:
-    """Vector instructions that reduce one vector of `lanes` elements to a scalar: ceil(log2 lanes)."""
-    return (lanes - 1).bit_length()
