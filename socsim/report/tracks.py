@@ -42,6 +42,8 @@ class Track:
     end_ps: Ints
     names: Ints
     """Index into `Timeline.names`, one per span."""
+    rows: Ints
+    """Rows of the table that it comes from."""
 
     @property
     def part(self) -> str:
@@ -51,8 +53,13 @@ class Track:
     @property
     def label(self) -> str:
         """Its name on an axis."""
+        return self.name if self.name in OUTER_TRACKS else f"{part_label(self.part)} {self.lane_label}"
+
+    @property
+    def lane_label(self) -> str:
+        """Its name beside the part's: "loads" of "npu.load"."""
         lane = self.name.partition(".")[2]
-        return self.name if self.name in OUTER_TRACKS else f"{part_label(self.part)} {LANES.get(lane, label(lane))}"
+        return self.name if self.name in OUTER_TRACKS else LANES.get(lane, label(lane))
 
 
 def span_tracks(timeline: Timeline) -> Iterator[Track]:
@@ -62,7 +69,7 @@ def span_tracks(timeline: Timeline) -> Iterator[Track]:
     for index in sorted(used, key=lambda index: _rank(names[index])):
         rows = np.flatnonzero(spans.track == index)
         kind = names[int(spans.kind[rows[0]])]
-        yield _in_order(Track(names[index], kind, spans.start_ps[rows], spans.end_ps[rows], spans.name[rows]))
+        yield _in_order(Track(names[index], kind, spans.start_ps[rows], spans.end_ps[rows], spans.name[rows], rows))
 
 
 def state_tracks(timeline: Timeline) -> Iterator[Track]:
@@ -71,7 +78,14 @@ def state_tracks(timeline: Timeline) -> Iterator[Track]:
     for index in _used(states.track, names):
         rows = np.flatnonzero(states.track == index)
         if len(rows) > 1:
-            yield _in_order(Track(names[index], STATE, states.start_ps[rows], states.end_ps[rows], states.state[rows]))
+            yield _in_order(
+                Track(names[index], STATE, states.start_ps[rows], states.end_ps[rows], states.state[rows], rows)
+            )
+
+
+def busy_tracks(timeline: Timeline) -> Iterator[Track]:
+    """The tracks that say whether a device works: its kernels, and the host's own time."""
+    return (track for track in span_tracks(timeline) if track.kind == KERNEL or track.name.endswith(".host"))
 
 
 def coverage(track: Track, edges_ps: Ints) -> NDArray[np.float64]:
@@ -110,8 +124,9 @@ def _in_order(track: Track) -> Track:
     """`track` sorted by time; the simulation mostly writes it so."""
     if bool(np.all(track.start_ps[1:] >= track.start_ps[:-1])):
         return track
-    rows = np.argsort(track.start_ps, kind="stable")
-    return Track(track.name, track.kind, track.start_ps[rows], track.end_ps[rows], track.names[rows])
+    order = np.argsort(track.start_ps, kind="stable")
+    columns = (track.start_ps, track.end_ps, track.names, track.rows)
+    return Track(track.name, track.kind, *(column[order] for column in columns))
 
 
 def _described(track: Track, timeline: Timeline, columns: list[bytes]) -> dict[str, Any]:

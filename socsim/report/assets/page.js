@@ -60,9 +60,9 @@ const socsim = (() => {
     return {
       height, autosize: true, margin: {l: 8, r: 14, t: 12, b: 34}, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: {family: getComputedStyle(document.body).fontFamily, size: 12, color: theme["@ink"]},
-      legend: {orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: {size: 12}},
       hoverlabel: {bgcolor: theme["@paper"], bordercolor: theme["@muted"], font: {size: 12, color: theme["@ink"]}, namelength: -1},
       dragmode: coarse() ? false : "zoom", uirevision: "same", ...layout,
+      legend: {orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: {size: 12}, ...layout.legend},
     };
   }
   function specOf(element) {

@@ -5,7 +5,10 @@
   const view = {run: null, from: 0, to: 1};
   const ROW = 21, LEAST = 2.5, MERGED = 9, LETTER = 6.2;  // px: row height, thinnest bar, longest merged bar, a letter's width
   const labelWidth = () => innerWidth <= 800 ? 96 : 118;
-  const seconds = (ps) => `${Number((ps / 1e12).toFixed(9))} s`;
+  const seconds = (ps) => {
+    const digits = Math.ceil(3 - Math.log10((view.to - view.from) / 1e12));
+    return `${Number((ps / 1e12).toFixed(Math.min(Math.max(digits, 2), 9)))} s`;
+  };
   const overview = () => document.getElementById("plot-overview");
   const zoom = () => document.getElementById("plot-zoom");
 

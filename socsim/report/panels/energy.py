@@ -23,7 +23,7 @@ def build(data: ReportData) -> Panel:
         plot(f"energy-{phase}", f"Energy of {phase} by part and state", _phase(data, phase), title=phase.capitalize())
         for phase in found
     )
-    caption = "Colours are parts. Solid: working; hatched: energy that flows while a part works or not (leakage, background, idle)."
+    caption = "Colours are parts. Solid: work; hatched: what flows with or without work (leakage, background, idle)."
     return Panel("energy", "Where energy goes", caption, plots, after=_legend(data))
 
 
@@ -43,7 +43,8 @@ def _phase(data: ReportData, phase: str) -> Figure:
         for entry in known[run.name]
     ]
     layout = {
-        "barmode": "stack", "showlegend": False, "bargap": 0.3, "yaxis": categories(), "xaxis": amounts(f"energy ({unit})"),
+        "barmode": "stack", "showlegend": False, "bargap": 0.3,
+        "yaxis": categories(), "xaxis": amounts(f"energy ({unit})"),
         "annotations": [_total(run, sums, factor) for run in runs], "uniformtext": {"minsize": 10, "mode": "hide"},
     }  # fmt: skip
     return Figure(traces, layout, 70 + 34 * len(runs))

@@ -52,26 +52,29 @@ def _counts(counts: dict[str, int]) -> Figure:
             hovertemplate=plain(f"{status}: {plural(count, 'parameter')}") + "<extra></extra>")
         for status, count in counts.items() if count
     ]  # fmt: skip
-    layout = {"barmode": "stack", "showlegend": False, "yaxis": axis(visible=False), "xaxis": amounts("number of parameters"),
-              "uniformtext": {"minsize": 10, "mode": "hide"}}  # fmt: skip
+    axes = {"yaxis": axis(visible=False), "xaxis": amounts("number of parameters")}
+    layout = axes | {"barmode": "stack", "showlegend": False, "uniformtext": {"minsize": 10, "mode": "hide"}}
     return Figure(traces, layout, 92)
 
 
+FILTER = Markup(
+    '<div class="filter"><label>Search '
+    '<input type="search" data-filter="parameters" placeholder="dram, tiles, datasheet ..."></label>'
+    '<label>Status <select data-filter-status="parameters"><option value="">all ({0})</option>{1}</select></label>'
+    '<output data-filter-count="parameters">{2}</output></div>'
+)
+TABLE = Markup(
+    '<div class="scroll tall" tabindex="0" role="region" aria-label="Parameters">'
+    '<table class="parameters" id="parameters"><thead><tr><th scope=col>Parameter</th><th scope=col>Value</th>'
+    "<th scope=col>Status</th><th scope=col>Source</th></tr></thead><tbody>{}</tbody></table></div>"
+)
+
+
 def _table(rows: tuple[ParameterRow, ...], counts: dict[str, int]) -> Markup:
-    choices = Markup("").join(
-        Markup('<option value="{0}">{0} ({1})</option>').format(status, count)
-        for status, count in counts.items()
-        if count
-    )
+    option = Markup('<option value="{0}">{0} ({1})</option>')
+    choices = Markup("").join(option.format(status, count) for status, count in counts.items() if count)
     body = Markup("").join(map(_row, rows))
-    return Markup(
-        '<div class="filter"><label>Search <input type="search" data-filter="parameters" placeholder="dram, tiles, datasheet ..."></label>'
-        '<label>Status <select data-filter-status="parameters"><option value="">all ({0})</option>{1}</select></label>'
-        '<output data-filter-count="parameters">{2}</output></div>'
-        '<div class="scroll tall" tabindex="0" role="region" aria-label="Parameters"><table class="parameters" id="parameters"><thead><tr>'
-        "<th scope=col>Parameter</th><th scope=col>Value</th><th scope=col>Status</th><th scope=col>Source</th>"
-        "</tr></thead><tbody>{3}</tbody></table></div>"
-    ).format(len(rows), choices, plural(len(rows), "parameter"), body)
+    return FILTER.format(len(rows), choices, plural(len(rows), "parameter")) + TABLE.format(body)
 
 
 def _row(row: ParameterRow) -> Markup:

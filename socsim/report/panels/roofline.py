@@ -42,7 +42,7 @@ def _roofline(run: RunData) -> Figure:
     layout = {
         "xaxis": _log_axis("operations per byte of DRAM traffic", low, high),
         "yaxis": _log_axis("operations per second (OPS)", min(rates) / 3, max(tops + rates) * 2.5),
-        "showlegend": False, "hovermode": "closest", "annotations": [_memory_names(known, low)],
+        "showlegend": False, "hovermode": "closest", "annotations": [_memory_names(known, low), *_compute_names(known)],
     }  # fmt: skip
     return Figure(traces, layout, 330)
 
@@ -73,21 +73,24 @@ def _memory_lines(roofline: Roofline, low: float) -> list[Json]:
 
 
 def _compute_lines(roofline: Roofline, high: float) -> list[Json]:
-    """Each compute ceiling from the highest memory ceiling on, named at its end."""
+    """Each compute ceiling from the highest memory ceiling on."""
     best, slope = _top(roofline), max(slope for _, slope in roofline.memory_roofs)
+    return [_line([level / slope, high], [level] * 2, level == best) for _, level in roofline.compute_roofs]
+
+
+def _line(x: list[float], y: list[float], bold: bool) -> Json:
+    look = {"color": INK if bold else MUTED, "width": 1.5 if bold else 1, "dash": "solid" if bold else "dot"}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "hoverinfo": "skip", "line": look}
+
+
+def _compute_names(roofline: Roofline) -> list[Json]:
+    """The compute ceilings by name, above their right end."""
+    place = {"xref": "paper", "x": 1, "xanchor": "right", "yanchor": "bottom", "showarrow": False, "bgcolor": "@paper"}
+    look = {"font": {"size": 11, "color": INK}, "borderpad": 1, "opacity": 0.9}
     return [
-        _line([level / slope, high], [level] * 2, level == best, f"{name} {quantity(level, 'rate')}")
+        place | look | {"y": math.log10(level), "text": plain(f"{name} {quantity(level, 'rate')}")}
         for name, level in roofline.compute_roofs
     ]
-
-
-def _line(x: list[float], y: list[float], bold: bool, text: str = "") -> Json:
-    colour = INK if bold else MUTED
-    return {
-        "type": "scatter", "mode": "lines+text", "x": x, "y": y, "text": ["", plain(text)], "textposition": "top left",
-        "textfont": {"size": 11, "color": colour}, "hoverinfo": "skip",
-        "line": {"color": colour, "width": 1.5 if bold else 1, "dash": "solid" if bold else "dot"},
-    }  # fmt: skip
 
 
 def _memory_names(roofline: Roofline, low: float) -> Json:

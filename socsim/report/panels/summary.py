@@ -107,7 +107,8 @@ def _answer(data: ReportData) -> Figure:
         return nothing("No device could run this workload.")
     names = [part_label(run.name) for run in runs]
     layout = {
-        "barmode": "stack", "showlegend": False, "xaxis": amounts("time since the request (s); dark until the first token"),
+        "barmode": "stack", "showlegend": False,
+        "xaxis": amounts("time since the request (s); dark until the first token"),
         "yaxis": categories(), "bargap": 0.35, "annotations": [_total(run, runs) for run in runs],
     }  # fmt: skip
     traces = [

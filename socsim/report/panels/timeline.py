@@ -34,8 +34,8 @@ def build(data: ReportData) -> Panel:
     return Panel(
         "timeline",
         "Timeline",
-        "Above: how busy each track is over the whole request; drag across it to choose a window. Below: what ran in that "
-        "window. Bars too thin to see are merged; drag to zoom, double-click to zoom out, arrow keys and + - move.",
+        "Above: how busy each track is over the whole request; drag across it to choose a window. Below: what ran in "
+        "that window; bars too thin to see are merged. Drag to zoom, double-click to zoom out; arrow keys, + and - move.",
         (
             Plot("overview", "Share of time that each track is busy", per_run(data, _overview)),
             Plot("zoom", "Spans in the chosen window", per_run(data, _zoom)),
@@ -74,8 +74,8 @@ def _overview(run: RunData) -> Figure:
     centres = (edges[1:] + edges[:-1]) / 2 / PS_PER_S
     levels = packed(np.round(100 * np.array(rows)), "u1") | {"shape": f"{len(rows)},{len(centres)}"}
     heat = {
-        "type": "heatmap", "x": packed(centres, "f8"), "y": list(map(plain, names)), "z": levels, "zmin": 0, "zmax": 100,
-        "colorscale": [[0, FAINT], [1, INK]], "showscale": False, "ygap": 3,
+        "type": "heatmap", "x": packed(centres, "f8"), "y": list(map(plain, names)), "z": levels,
+        "zmin": 0, "zmax": 100, "colorscale": [[0, FAINT], [1, INK]], "showscale": False, "ygap": 3,
         "hovertemplate": "%{y} at %{x:.4~r} s: %{z} %<extra></extra>",
     }  # fmt: skip
     up = axis(autorange="reversed", showgrid=False, fixedrange=True, type="category", ticks="")

@@ -27,7 +27,7 @@ def build(data: ReportData) -> Panel:
     return Panel(
         "waste",
         "Padding and KV waste",
-        "Hatched: multiply-accumulates spent on padded rows. KV: positions that hold tokens, and positions that are read.",
+        "Hatched: multiply-accumulates spent on padded rows. KV: positions that hold tokens, and those that are read.",
         (
             plot("padding", "Share of multiply-accumulates spent on padding", _padding(data), title="Padding"),
             Plot("kv", "KV positions used and read per step", per_run(data, _kv), title="KV cache"),
