@@ -16,7 +16,7 @@ from socsim.hardware.machine import Machine
 from socsim.hardware.platform import PlatformSpec
 from socsim.hardware.runtime import RuntimeDevice
 from socsim.mapping.assign import CannotRun, Roles, device_of, host_of, roles_from
-from socsim.mapping.controller import Controller, Progress
+from socsim.mapping.controller import Controller, RequestController
 from socsim.mapping.fusion import Group, fuse, resolve_fusion
 from socsim.mapping.kernel import Kernel, Stage, StepTemplate, TemplateSection
 from socsim.mapping.kernel_building import PS_PER_S, build_kernel
@@ -83,7 +83,7 @@ def lower(
     named = dict.fromkeys((placement.default, roles.prefill, roles.decode, *roles.operators.values()))
     targets = _targets(platform, runtimes, workload)
     lowerer = StepLowerer(targets, roles, host)
-    controller = RequestController(trace, lowerer)
+    controller = RequestController(trace, lowerer.lower_step)
     _probe(controller)
     taking_part = dict.fromkeys([name for name in named if name], True) | dict.fromkeys(lowerer.used, True)
     return Program(
@@ -163,10 +163,10 @@ class StepLowerer:
         return {name: target.machine for name, target in self.targets.items()}
 
     def lower_step(self, step: StepOperators, first_of_phase: bool = False) -> StepTemplate:
-        """The template of one step; `first_of_phase` adds what the runtime pays once per prefill."""
+        """The template of one step; `first_of_phase` adds what the runtime pays once."""
         kv_bytes = sum(count * (o.kv_read_bytes + o.kv_write_bytes) for count, o in step.operators())
         target = self.targets[self.roles.phase_device(step.phase)]
-        once = target.runtime.prefill_overhead if first_of_phase and step.phase == PREFILL else 0.0
+        once = self._once_s(step.phase, target.runtime) if first_of_phase else 0.0
         around = Surroundings(decode=step.phase == DECODE, kv_cached=kv_fits_cache(target, kv_bytes))
         return StepTemplate(
             phase=step.phase,
@@ -177,6 +177,13 @@ class StepLowerer:
             host_before_ps=round((target.machine.step_s + once) * PS_PER_S),
             host_after_ps=round(target.runtime.host_time_per_token * PS_PER_S) if step.emits else 0,
         )
+
+    def _once_s(self, phase: str, runtime: RuntimeDevice) -> float:
+        """Seconds before the first step of a phase: the prefill's overhead, or the hand-over of the KV cache, which
+        stays where it is in shared memory, to a decode device that is another one."""
+        if phase == PREFILL:
+            return runtime.prefill_overhead
+        return runtime.handover if self.roles.prefill != self.roles.decode else 0.0
 
     def _section(self, section: Section, phase: str, around: Surroundings) -> TemplateSection:
         operators = section.operators
@@ -216,28 +223,3 @@ class StepLowerer:
         if kernel is None:
             kernel = self._kernels[key] = build_kernel(self.targets[device], operators, attention, around)
         return kernel
-
-
-@dataclass
-class RequestController:
-    """A plain request: its prefill chunks, then its decode steps."""
-
-    trace: OperatorTrace
-    lowerer: StepLowerer
-
-    @property
-    def prefill_steps(self) -> int:
-        """Prefill chunks."""
-        return len(self.trace.prefill)
-
-    def next_step(self, progress: Progress) -> StepTemplate | None:
-        """The step after `progress.steps` steps, or None at the end."""
-        return self.step(progress.steps)
-
-    def step(self, index: int) -> StepTemplate | None:
-        """Step `index` of the request, counted from the first prefill chunk; None beyond the last."""
-        if index < self.prefill_steps:
-            return self.lowerer.lower_step(self.trace.prefill[index], first_of_phase=index == 0)
-        if index - self.prefill_steps < self.trace.decode_steps:
-            return self.lowerer.lower_step(self.trace.decode_step(index - self.prefill_steps))
-        return None

@@ -277,14 +277,17 @@ def _flash_passes(
         return [1] * len(operators)
     row_bytes = scores.activation_bytes / max(scores.m * scores.batch, 1) + PARTIAL_SUM_BYTES * context.n
     rows = max(1, int(buffers / 2 / row_bytes))
-    passes = min(-(-scores.m // rows), _unfused_passes(target, operators, scores.kv_read_bytes + context.kv_read_bytes))
+    passes = min(-(-scores.m // rows), _unfused_passes(target, operators, edges, around.decode))
     return [passes if operator.kv_read_bytes else 1 for operator in operators]
 
 
-def _unfused_passes(target: Target, operators: Sequence[Operator], kv_bytes: int) -> int:
-    """How often K and V may be read before separate kernels would move less."""
-    apart = [kernel_traffic(target, (operator,), False, Surroundings()) for operator in operators]
-    extra = sum(t.reread for (t,) in apart)
-    inner = [o for o in operators if o.kind in (Kind.ATTENTION_SCORES, Kind.SOFTMAX)]
-    extra += sum(2 * o.output_bytes for o in inner if home(target, o.output_bytes) is not Home.CHIP)
-    return 1 + int(extra // max(kv_bytes, 1))
+def _unfused_passes(target: Target, operators: Sequence[Operator], edges: Sequence[External], decode: bool) -> int:
+    """How often K and V may be read before separate kernels would move less, or the same in less time."""
+    apart = sum(kernel_traffic(target, (operator,), False, Surroundings())[0].moved for operator in operators)
+    kv_bytes = sum(operator.kv_read_bytes for operator in operators)
+    fused = kv_bytes + sum(o.kv_write_bytes + o.weight_bytes for o in operators)
+    fused += sum(_by_home(target, (*edge.inputs, *edge.outputs), False)[Home.MEMORY] for edge in edges)
+    efficiency = target.runtime.efficiency
+    activations = efficiency.stream if decode else efficiency.prefill_stream or efficiency.stream
+    slower = min(1.0, (efficiency.kv_stream or activations) / activations)
+    return 1 + int(max(0, apart - fused) * slower // max(kv_bytes, 1))
