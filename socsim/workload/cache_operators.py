@@ -12,7 +12,6 @@ from socsim.workload.demand import (
     vector_work,
 )
 from socsim.workload.elementary import LayerPlan
-from socsim.workload.formats import number_format
 from socsim.workload.kv_cache import LayerCache, Span, Update
 from socsim.workload.ops import Kind, Operator
 from socsim.workload.passes import Pass
@@ -37,7 +36,7 @@ def cache_operators(plan: LayerPlan, run: Pass, span: Span) -> Iterator[Operator
 def _append(plan: LayerPlan, run: Pass, update: Update) -> Operator:
     """New K and V at their place in the cache: a copy, and a conversion where the cache has another format."""
     elements, made = run.tokens * plan.cache.token_elements, plan.cache.append_format
-    other = made != plan.schemes.stream and number_format(made).name != plan.schemes.wide
+    other = made != plan.schemes.stream
     return Operator(
         name="kv_append",
         kind=Kind.KV_APPEND,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from socsim.workload.architecture import Architecture
 from socsim.workload.attention import attention_operators
-from socsim.workload.ops import Operator, Section, StepOperators
+from socsim.workload.ops import Kind, Operator, Section, StepOperators
 from socsim.workload.passes import Pass, check_layers, check_request, request_passes, static_prompt
 from socsim.workload.schemes import WIDE, tensor_bytes
 from socsim.workload.spec import WorkloadSpec
@@ -185,5 +185,17 @@ class TransformerTrace:
 
 
 def peak_bytes(operators: Iterable[Operator]) -> int:
-    """The largest sum of an operator's inputs and outputs."""
-    return max((operator.activation_bytes + operator.output_bytes for operator in operators), default=0)
+    """The largest sum of an operator's inputs and outputs; scores are held for one KV head and sequence at a time."""
+    return max(map(_held_bytes, operators), default=0)
+
+
+def _held_bytes(operator: Operator) -> int:
+    match operator.kind:
+        case Kind.SOFTMAX:
+            return 0  # in place of the scores
+        case Kind.ATTENTION_SCORES:
+            return operator.activation_bytes + operator.output_bytes // operator.batch
+        case Kind.ATTENTION_CONTEXT:
+            return operator.activation_bytes // operator.batch + operator.output_bytes
+        case _:
+            return operator.activation_bytes + operator.output_bytes

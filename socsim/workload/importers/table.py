@@ -20,7 +20,8 @@ from typing import Any
 from socsim.errors import InputError, Problem, file_problem, raise_all
 from socsim.workload.demand import DECODE, PREFILL
 from socsim.workload.importers.table_rows import Cells, TableRow, column_problems, table_row
-from socsim.workload.ops import Kind, Operator, Section, StepOperators
+from socsim.workload.ops import Kind, Section, StepOperators
+from socsim.workload.trace import peak_bytes
 from socsim.workload.trace_table import COLUMNS, SUFFIXES, TOTALS
 
 _REMEMBERED_STEPS = 2048
@@ -207,7 +208,4 @@ def _largest(steps: list[StepOperators], names: tuple[str, ...]) -> int:
 
 
 def _working_set(steps: list[StepOperators]) -> int:
-    def size(operator: Operator) -> int:
-        return operator.activation_bytes + operator.output_bytes
-
-    return max((size(operator) for step in steps for _, operator in step.operators()), default=0)
+    return peak_bytes(operator for step in steps for _, operator in step.operators())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from math import ceil
 from typing import Any
 
@@ -16,6 +17,7 @@ from socsim.workload.trace_table import BYTES, COLUMNS, FORMATS, TOTALS
 
 LARGEST = 10**18  # no count of a request comes near; beyond it 64-bit columns overflow
 STEPS = 10_000_000  # as many as a request may have output tokens
+_TYPO = 0.8  # likeness from which an unknown column is a known one misspelt, not a column of notes
 _MATMULS = (Kind.MATMUL, Kind.ATTENTION_SCORES, Kind.ATTENTION_CONTEXT)
 _DEFAULT_WORK = {
     Kind.NORM: "rms",
@@ -127,14 +129,15 @@ def column_problems(columns: list[str]) -> Iterator[Problem]:
     """Columns named twice, required ones that are missing, and unknown ones that look like a known one."""
     for name in sorted({name for name in columns if columns.count(name) > 1}):
         yield Problem("column named twice", path=name)
-    for missing in {"operator", "kind"} - set(columns):
-        yield Problem("missing column", path=missing)
+    for required in ("operator", "kind"):
+        if required not in columns:
+            yield Problem("missing column", path=required)
     if not {"step", "phase"} & set(columns):
         yield Problem("missing column", path="step", expected="step (0 = prefill) or phase")
     for name in columns:
-        meant = nearest(name, COLUMNS) if name not in COLUMNS else None
-        if meant and meant not in columns:
-            yield Problem("unknown column", path=name, suggestion=meant)
+        meant = get_close_matches(name.casefold(), COLUMNS, 1, _TYPO) if name not in COLUMNS else []
+        if meant and meant[0] not in columns:
+            yield Problem("unknown column", path=name, suggestion=meant[0])
 
 
 def table_row(cells: Cells, index: int) -> TableRow | None:
@@ -192,7 +195,7 @@ def _stated(cells: Cells, kind: Kind) -> Operator:
     fields |= {"batch": cells.count("batch", 1, least=1), "context": cells.count("positions")}
     fields |= {"effective_macs": cells.count("effective_macs", fields["macs"]), "vector_ops": _vector_ops(cells)}
     fields |= {"sparsity": _sparsity(cells), "role": cells.text("role")}
-    return Operator(name=cells.text("operator"), kind=kind, **fields, **_formats(cells, kind))
+    return Operator(name=cells.text("operator"), kind=kind, **(fields | _formats(cells, kind)))
 
 
 def _formats(cells: Cells, kind: Kind) -> dict[str, str]:
