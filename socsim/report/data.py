@@ -169,6 +169,8 @@ class RunData:
     mac_waste: tuple[MacWaste, ...] = ()
     kv_use: KvUse | None = None
     timeline: Timeline | None = None
+    kernel_kinds: Mapping[str, str] = field(default_factory=dict)
+    """Operator kind that a kernel is named after, by the kernel's name."""
 
     @property
     def ok(self) -> bool:

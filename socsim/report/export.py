@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from socsim.report.trace_slices import Detail, detail_of, flows, slices, span_th
 from socsim.report.tracks import busy_tracks, coverage
 from socsim.report.words import label, part_label
 from socsim.timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    from socsim.result import Result
 
 MOST_SLICES = 400_000
 """A trace with more slices keeps kernels and lanes of its first steps only, steps and layers of all."""
@@ -54,6 +58,16 @@ class _Processes:
 
     def _meta(self, pid: int, tid: int, name: str, args: dict[str, object]) -> None:
         self.events.append(_dumps({"ph": "M", "pid": pid, "tid": tid, "ts": 0, "name": name, "args": args}))
+
+
+def write_report_files(result: Result, folder: Path) -> None:
+    """Write report.html and trace.json.gz of a result into a folder."""
+    from socsim.report.from_result import report_data
+    from socsim.report.html import write_report
+
+    data = report_data(result)
+    write_report(data, folder / "report.html")
+    write_trace(data, folder / "trace.json.gz")
 
 
 def write_trace(data: ReportData, path: Path, most_slices: int = MOST_SLICES) -> None:

@@ -162,7 +162,8 @@ def _head(thread: Thread, timeline: Timeline, pid: int, tid: int, kernel: int, n
 def _facts(kernel: Any) -> dict[str, Any]:
     return {
         "kind": kernel.kind, "engine": kernel.engine,
-        "read_bytes": kernel.read_bytes, "write_bytes": kernel.write_bytes, "macs": kernel.mac_count, "tiles": kernel.tiles,
+        "read_bytes": kernel.read_bytes, "write_bytes": kernel.write_bytes,
+        "macs": kernel.mac_count, "tiles": kernel.tiles,
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,10 +97,12 @@ def coverage(track: Track, edges_ps: Ints) -> NDArray[np.float64]:
     return np.diff(busy) / np.diff(edges_ps)
 
 
-def pack(timeline: Timeline) -> bytes:
-    """All tracks as described above."""
+def pack(timeline: Timeline, kinds: Mapping[str, str]) -> bytes:
+    """All tracks as described above; `kinds` gives the operator kind of a kernel's name, for its colour."""
     columns: list[bytes] = []
-    tracks = [_described(track, timeline, columns) for track in (*span_tracks(timeline), *state_tracks(timeline))]
+    tracks = [
+        _described(track, timeline, kinds, columns) for track in (*span_tracks(timeline), *state_tracks(timeline))
+    ]
     facts = {"start_ps": timeline.start_ps, "end_ps": timeline.end_ps, "prefill_end_ps": timeline.prefill_end_ps}
     header = json.dumps(facts | {"chunk": CHUNK, "tracks": tracks}, separators=(",", ":")).encode("ascii")
     header += b" " * (-(len(header) + 4) % 8)
@@ -129,13 +131,12 @@ def _in_order(track: Track) -> Track:
     return Track(track.name, track.kind, *(column[order] for column in columns))
 
 
-def _described(track: Track, timeline: Timeline, columns: list[bytes]) -> dict[str, Any]:
+def _described(track: Track, timeline: Timeline, kinds: Mapping[str, str], columns: list[bytes]) -> dict[str, Any]:
     """What the page must know of a track; its columns are appended to `columns`."""
     used = _used(track.names, timeline.names)
     local = np.zeros(len(timeline.names), dtype="<u2")
     local[used] = np.arange(len(used))
     columns.extend(map(_padded, (*_times(track), local[track.names])))
-    kinds = {kernel.name: kernel.kind for kernel in timeline.kernels} if track.kind == KERNEL else {}
     texts = [timeline.names[index] for index in used]
     colours = [_colour(track, text, kinds) for text in texts]
     return {"label": track.label, "kind": track.kind, "rows": len(track.names), "names": list(map(label, texts)),
@@ -156,7 +157,7 @@ def _padded(column: NDArray[Any]) -> bytes:
     return data + bytes(-len(data) % 8)
 
 
-def _colour(track: Track, name: str, kinds: dict[str, str]) -> str:
+def _colour(track: Track, name: str, kinds: Mapping[str, str]) -> str:
     """The colour of spans called `name` on a track."""
     if track.kind == WAIT:
         return CAUSE_COLOURS.get(name, GREY)

@@ -161,6 +161,7 @@ def synthetic_run(device: str, steps: int = 1023, layers: int = 32, known: bool 
         mac_waste=(MacWaste("prefill", 7.5e12, 2.5e12 if device == "npu" else 0), MacWaste("decode", 8e12, 0)),
         kv_use=kv_use(steps) if device == "npu" else None,
         timeline=synthetic_timeline(device, ttft_s, tpot_s, steps, layers),
+        kernel_kinds={name: kind for name, kind, _ in OPERATORS},
     )  # fmt: skip
 
 
@@ -202,8 +203,8 @@ def operators(prefill_s: float, decode_s: float, layers: int, energy: float | No
 
 def part_energy(device: str, energy: float | None) -> tuple[PartEnergy, ...]:
     shares = {
-        (device, "active"): 0.42, (device, "leakage"): 0.05, ("dram", "active"): 0.3, ("dram", "background"): 0.06,
-        ("fabric", "active"): 0.05, ("baseline", "always on"): 0.07,
+        (device, "active"): 0.42, (device, "idle"): 0.05, ("dram", "active"): 0.3, ("dram", "power_down"): 0.06,
+        ("fabric", "on"): 0.05, ("baseline", "on"): 0.07,
     }  # fmt: skip
     shares |= {(other, "power_gated"): 0.02 for other in DEVICES if other != device}
     phases = {"prefill": 0.03, "decode": 0.97}

@@ -8,7 +8,7 @@ from socsim.report.panel import Panel, empty_panel
 from socsim.report.theme import part_colour, shade
 from socsim.report.words import label, part_label, quantity, share, unit_for
 
-WORKING = ("active", "dynamic", "")
+WORKING = ("active", "on", "")
 UNKNOWN_ENERGY = (
     "Energy is unknown: at least one energy coefficient of the platform is not known, and unknown is not zero."
 )
@@ -23,7 +23,7 @@ def build(data: ReportData) -> Panel:
         plot(f"energy-{phase}", f"Energy of {phase} by part and state", _phase(data, phase), title=phase.capitalize())
         for phase in found
     )
-    caption = "Colours are parts. Solid: work; hatched: what flows with or without work (leakage, background, idle)."
+    caption = "Colours are parts. Solid: in the active state, or always on; hatched: idle, gated and sleeping states."
     return Panel("energy", "Where energy goes", caption, plots, after=_legend(data))
 
 

@@ -28,14 +28,17 @@ MOVES = (("left", "←", "Earlier"), ("right", "→", "Later"), ("in", "+", "Zoo
 
 def build(data: ReportData) -> Panel:
     """Overview and zoom of one run at a time."""
-    packed_runs = {f"timeline-{run.name}": pack(run.timeline) for run in data.ran if run.timeline is not None}
+    packed_runs = {
+        f"timeline-{run.name}": pack(run.timeline, run.kernel_kinds) for run in data.ran if run.timeline is not None
+    }
     if not packed_runs:
         return empty_panel("timeline", "Timeline", "No timeline was recorded.")
     return Panel(
         "timeline",
         "Timeline",
         "Above: how busy each track is over the whole request; drag across it to choose a window. Below: what ran in "
-        "that window; bars too thin to see are merged. Drag to zoom, double-click to zoom out; arrow keys, + and - move.",
+        "that window; bars too thin to see are merged. Drag to zoom, double-click to zoom out; arrow keys, + and - "
+        "move.",
         (
             Plot("overview", "Share of time that each track is busy", per_run(data, _overview)),
             Plot("zoom", "Spans in the chosen window", per_run(data, _zoom)),
