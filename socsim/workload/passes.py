@@ -106,9 +106,14 @@ def with_static_shape(workload: WorkloadSpec) -> WorkloadSpec:
     return workload.model_copy(update={"deployment": deployment})
 
 
-def check_request(workload: WorkloadSpec, max_context: int) -> None:
-    """InputError with everything that is wrong between the token counts, the model's limit and the static shapes."""
-    raise_all([*_count_problems(workload.request, max_context), *_shape_problems(workload)])
+def check_workload(workload: WorkloadSpec, layers: int, max_context: int) -> None:
+    """InputError with everything that does not fit the model (its layers, its limit in tokens) or the static shapes.
+
+    Paths are those of the workload: "request.prompt_tokens", "deployment.static_shape.prompt".
+    """
+    deployment = workload.deployment
+    problems = [*_count_problems(workload.request, max_context), *_shape_problems(workload)]
+    raise_all([*problems, *_budget_problems(deployment, layers), *_override_problems(deployment, layers)])
 
 
 def _count_problems(request: Request, max_context: int) -> Iterator[Problem]:
@@ -146,11 +151,6 @@ def _shape_problems(workload: WorkloadSpec) -> Iterator[Problem]:
 def _too_short(key: str, length: int, tokens: int) -> Problem:
     path = f"deployment.static_shape.{key}"
     return Problem(f"the static {key} is too short", path=path, value=str(length), expected=f"at least {tokens} tokens")
-
-
-def check_layers(workload: WorkloadSpec, layers: int) -> None:
-    """InputError for whatever the deployment says about layers that the model does not have."""
-    raise_all([*_budget_problems(workload.deployment, layers), *_override_problems(workload.deployment, layers)])
 
 
 def _budget_problems(deployment: Deployment, layers: int) -> Iterator[Problem]:

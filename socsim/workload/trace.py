@@ -9,7 +9,7 @@ from typing import Protocol
 from socsim.workload.architecture import Architecture
 from socsim.workload.attention import attention_operators
 from socsim.workload.ops import Kind, Operator, Section, StepOperators
-from socsim.workload.passes import Pass, check_layers, check_request, request_passes, static_prompt
+from socsim.workload.passes import Pass, check_workload, request_passes, static_prompt
 from socsim.workload.schemes import WIDE, tensor_bytes
 from socsim.workload.spec import WorkloadSpec
 from socsim.workload.trace_table import operator_table, write_table
@@ -85,8 +85,7 @@ class OperatorTrace(Protocol):
 
 def trace_operators(workload: WorkloadSpec, architecture: Architecture) -> TransformerTrace:
     """The operators of one request; InputError (with paths into the workload) if it does not fit the model."""
-    check_request(workload, architecture.max_context)
-    check_layers(workload, architecture.layers)
+    check_workload(workload, architecture.layers, architecture.max_context)
     return TransformerTrace(workload, architecture)
 
 

@@ -71,6 +71,12 @@ def test_layers_that_the_model_does_not_have(traced):
     ]
 
 
+def test_all_problems_come_at_once(traced):
+    eviction = {"policy": "recent", "budget": 8, "distribution": [8, 8]}
+    found = problems(traced, 9000, 20, static_shape={"prompt": 64, "response": 32}, kv_cache={"eviction": eviction})
+    assert [path.split(".")[-1] for path, _ in found] == ["prompt_tokens", "prompt", "distribution"]
+
+
 def test_static_devices_get_the_shape_of_the_request():
     request = {"prompt_tokens": 100, "output_tokens": 20}
     shaped = with_static_shape(WorkloadSpec.model_validate({"model": "m", "request": request}))
