@@ -91,9 +91,11 @@ def _chosen(argv: list[str]) -> Command | None:
     commands = {command.name: command for command in available()}
     if word is None or word in commands:
         return commands.get(word or "")
+    from dataclasses import replace
+
     from socsim.errors import InputError, unknown_name
 
-    raise InputError(unknown_name("command", word, commands))
+    raise InputError(replace(unknown_name("command", word, commands), file="socsim"))
 
 
 def _reported() -> tuple[type[Exception], ...]:
@@ -105,12 +107,12 @@ def _reported() -> tuple[type[Exception], ...]:
 
 def _failed(error: Exception) -> int:
     """Tell what went wrong; what stands in it is escaped already, or is here."""
-    from socsim.errors import SocsimError, printable
+    from socsim.errors import InputError, SocsimError, printable
 
-    if isinstance(error, SocsimError):
-        _complain(str(error))
+    if isinstance(error, InputError):
+        print(error, file=sys.stderr)  # file:line:column first, where editors look for it
         return error.exit_code
-    _complain(printable(str(error)))
+    _complain(str(error) if isinstance(error, SocsimError) else printable(str(error)))
     return 1
 
 

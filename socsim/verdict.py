@@ -11,14 +11,15 @@ Run = Mapping[str, Any]
 """An entry of `runs` in summary.json."""
 
 BOUND_WORDS = {
-    "compute": "compute",
-    "vector": "vector work",
-    "memory": "DRAM",
-    "dma": "DMA",
-    "overhead": "overheads",
-    "dependency": "waiting for other devices",
-    "throttle": "throttling",
+    "compute": ("compute", "compute"),
+    "vector": ("vector", "vector work"),
+    "memory": ("DRAM", "DRAM"),
+    "dma": ("DMA", "DMA"),
+    "overhead": ("overhead", "overheads"),
+    "dependency": ("waiting", "waiting for other devices"),
+    "throttle": ("throttle", "throttling"),
 }
+"""What bounds a phase in a table and in a sentence, by the keys of `bound_by`."""
 _SAME = 1.05  # ratios below are not worth a claim
 
 
@@ -160,7 +161,7 @@ def _energy_text(run: Run, key: str) -> str:
 
 def _bound(run: Run, phase: str) -> str | None:
     bound = (run["bound_by"] or {}).get(phase)
-    return BOUND_WORDS.get(bound, bound) if bound else None
+    return BOUND_WORDS.get(bound, (bound, bound))[1] if bound else None
 
 
 def _the(run: Run) -> str:

@@ -30,6 +30,8 @@ class CommandParser(ArgumentParser):
 
     def refuse_unknown_options(self, arguments: Sequence[str]) -> None:
         """InputError for `--optoins` with the nearest there is; argparse would complain of something else first."""
+        from dataclasses import replace
+
         from socsim.errors import InputError, unknown_name
 
         known = [word for action in actions_of(self) for word in action.option_strings]
@@ -38,7 +40,7 @@ class CommandParser(ArgumentParser):
         unknown = [word for word in words if word not in known]
         if unknown:
             long = [word for word in known if word.startswith("--")]
-            raise InputError(unknown_name("option", word, long) for word in unknown)
+            raise InputError(replace(unknown_name("option", word, long), file=self.prog) for word in unknown)
 
 
 class OneOf:

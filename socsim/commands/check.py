@@ -58,7 +58,7 @@ def kind_of(path: Path) -> str:
     """What a file is: by its suffix, a YAML file by what its `socsim:` line says."""
     if path.suffix in _TABLES:
         return "operator table"
-    if path.suffix in _MODELS or path.is_dir():
+    if path.suffix in _MODELS or (path / "config.json").is_file():
         return "model"
     from socsim.schema.loader import parse_mapping, read_text
 

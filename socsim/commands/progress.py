@@ -70,8 +70,7 @@ def progress_text(what: str, fraction: float, elapsed_s: float) -> str:
     """ "simulating chat-1k on npu: 34 %, 2 s left"."""
     done = min(max(fraction, 0.0), 1.0)
     text = f"{printable(what)}: {100 * done:.0f} %"
-    left = elapsed_s * (1 - done) / done if done > 0 else None
-    return text if left is None else f"{text}, {duration_text(left)} left"
+    return f"{text}, {duration_text(elapsed_s * (1 - done) / done)} left" if 0 < done < 1 else text
 
 
 def duration_text(seconds: float) -> str:

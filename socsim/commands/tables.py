@@ -16,11 +16,11 @@ from socsim.errors import printable
 from socsim.report.theme import part_colour
 from socsim.report.words import quantity
 from socsim.units import three_digits
-from socsim.verdict import remarks, verdict
+from socsim.verdict import BOUND_WORDS, remarks, verdict
 
 Run = Mapping[str, Any]
 WIDTH = 80
-_NAME_WIDTH = 14
+_NAME_WIDTH = 10
 _HEADERS = ("", "TTFT", "TPOT", "tokens/s", "energy\nper token", "power\nmean", "power\npeak",
             "bound by\nprefill", "bound by\ndecode")  # fmt: skip
 
@@ -78,7 +78,7 @@ def _width(table: Table) -> int:
 
 
 def _run_table(runs: Sequence[Run], gap: int) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, gap, 0, 0), pad_edge=False, show_edge=False)
+    table = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False)
     for index, header in enumerate(_HEADERS):
         left = index in (0, len(_HEADERS) - 2, len(_HEADERS) - 1)
         table.add_column(header, justify="left" if left else "right", no_wrap=True, header_style="bold")
@@ -98,10 +98,13 @@ def _row(run: Run) -> list[Text]:
         "-" if _writes_nothing(run) else quantity(run["energy_per_output_token_j"], "energy"),
         quantity(run["soc_power_mean_w"], "power"),
         quantity(run["soc_power_peak_w"], "power"),
-        bound.get("prefill") or "-",
-        bound.get("decode") or "-",
+        *(_bound_word(bound.get(phase)) for phase in ("prefill", "decode")),
     ]
     return [device_name(run["device"]), *map(plain, cells)]
+
+
+def _bound_word(bound: str | None) -> str:
+    return BOUND_WORDS.get(bound, (bound, bound))[0] if bound else "-"
 
 
 def _figure(value: float | None, dimension: Any) -> str:
