@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -45,10 +46,14 @@ def numbers(data: Any, path: Keys = ()) -> Iterator[Keys]:
     elif isinstance(data, list):
         for index, value in enumerate(data):
             yield from numbers(value, (*path, index))
-    elif isinstance(data, int | float) and not isinstance(data, bool):
+    elif is_number(data):
         yield path
-    elif isinstance(data, str) and NUMBER.fullmatch(data):
-        yield path
+
+
+def is_number(data: Any) -> bool:
+    if isinstance(data, str):
+        return NUMBER.fullmatch(data) is not None
+    return isinstance(data, int | float) and not isinstance(data, bool)
 
 
 def without_source(document: Document) -> list[str]:
@@ -151,3 +156,35 @@ def test_anchors_of_the_bibliography_are_used() -> None:
         anchors = {key: re.search(rf"^  {re.escape(key)}: &(\S+)", text, re.M) for key in sources}
         unused += [f"{file.name}: {key}" for key, found in anchors.items() if found and f"*{found[1]}" not in text]
     assert unused == []
+
+
+def test_every_measured_row_names_a_public_source() -> None:
+    rows = measured()
+    assert len(rows) > 400
+    assert "note" not in rows[0]
+    assert [row["id"] for row in rows if not row["source"] or not row["url"].startswith("http")] == []
+    assert len({row["id"] for row in rows}) == len(rows)
+
+
+def test_every_measured_row_names_a_platform_and_finds_a_runtime() -> None:
+    rules = yaml.safe_load((ROOT / "validation" / "runtimes.yaml").read_text(encoding="utf-8"))
+    names = set(runtime_names())
+    assert {rule["runtime"] for rule in rules["rules"]} | set(rules["otherwise"].values()) <= names
+    for row in measured():
+        assert row["platform"] in platform_names()
+        found = first_rule(rules["rules"], row)
+        simulated = row["kind"] != "component" and "+" not in row["device"]
+        assert not simulated or row["device"] in load_runtime(found).spec.devices, row["id"]
+
+
+def measured() -> list[dict[str, str]]:
+    with (ROOT / "validation" / "measurements.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def first_rule(rules: list[dict[str, Any]], row: dict[str, str]) -> str:
+    for rule in rules:
+        scope = all(re.fullmatch(rule[key], row[key]) for key in ("device", "platform") if key in rule)
+        if scope and re.search(rule["match"], row["runtime"], re.I):
+            return str(rule["runtime"])
+    return "none"
