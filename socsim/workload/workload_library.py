@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from socsim.data import is_file, resolve, shipped_names
 from socsim.errors import InputError, Problem, raise_all
-from socsim.schema.document import Document
+from socsim.schema.document import Document, inherit
 from socsim.schema.loader import load_mapping, validate
 from socsim.schema.overrides import apply_overrides
+from socsim.schema.source_map import Path as Keys
+from socsim.schema.source_map import Position, SourceMap
 from socsim.workload.architecture import Architecture
-from socsim.workload.model_library import find_model
+from socsim.workload.model_library import find_model, stored_weights
 from socsim.workload.spec import Request, WorkloadSpec
 from socsim.workload.trace import OperatorTrace, trace_operators
 
@@ -62,6 +64,8 @@ def load_workload(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Lo
     document = apply_overrides(load_mapping(path, _parent), overrides, "workload")
     spec = validate(WorkloadSpec, document)
     architecture = _model(spec, document, path)
+    document = _with_stored_weights(document, _model_reference(spec, path))
+    spec = validate(WorkloadSpec, document)
     loaded = LoadedWorkload(path.stem, spec, document, architecture)
     raise_all(document.source_map.place(problem, problem.path) for problem in _limits(spec, architecture))
     return loaded
@@ -72,14 +76,39 @@ def _parent(reference: str, child: Path) -> Path:
     return beside if is_file(beside) else resolve("workloads", reference, YAML)
 
 
-def _model(spec: WorkloadSpec, document: Document, path: Path) -> Architecture:
-    """The model; a relative path is taken from the workload's folder first."""
+def _model_reference(spec: WorkloadSpec, path: Path) -> str | Path:
+    """What the workload calls its model; a relative path is taken from the workload's folder first."""
     beside = path.parent / spec.model
+    return beside if is_file(beside) else spec.model
+
+
+def _model(spec: WorkloadSpec, document: Document, path: Path) -> Architecture:
     try:
-        return find_model(beside if is_file(beside) else spec.model)
+        return find_model(_model_reference(spec, path))
     except InputError as error:
         placed = [p if p.file else document.source_map.place(replace(p, path="model"), "model") for p in error.problems]
         raise InputError(placed) from None
+
+
+def _with_stored_weights(document: Document, model: str | Path) -> Document:
+    """The document on top of the formats that a GGUF model is stored in; a workload that states any wins whole."""
+    if "weights" in (document.data.get("deployment") or {}):
+        return document
+    stored = stored_weights(model)
+    if stored is None:
+        return document
+    file, weights = stored
+    data = {"deployment": {"weights": weights.model_dump(exclude_unset=True)}}
+    places = dict.fromkeys(_paths(data), Position(str(file)))
+    return inherit(Document(data, SourceMap(places, places), str(file)), document)
+
+
+def _paths(value: object, path: Keys = ()) -> Iterator[Keys]:
+    """The path of everything in plain data."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, entry in entries:
+        yield (*path, key)
+        yield from _paths(entry, (*path, key))
 
 
 def _limits(spec: WorkloadSpec, architecture: Architecture) -> list[Problem]:
