@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from socsim.errors import InputError, Problem, raise_all, unknown_name
 from socsim.hardware.platform_library import LoadedPlatform, RuntimeChoice, load_platform, runtime_for
@@ -14,7 +14,7 @@ from socsim.mapping.assign import CannotRun, needs_static_shape
 from socsim.mapping.lowering import lower
 from socsim.mapping.sampling import sampled
 from socsim.schema.overrides import split_overrides
-from socsim.workload.deployment import StaticShape
+from socsim.workload.passes import with_static_shape
 from socsim.workload.spec import PlacementSpec, WorkloadSpec
 from socsim.workload.workload_library import LoadedWorkload, load_workload
 
@@ -207,15 +207,9 @@ def _simulated(
 
 
 def adapted(spec: WorkloadSpec, platform: LoadedPlatform, plan: Plan) -> WorkloadSpec:
-    """The workload as the plan's devices need it: runtime defaults for formats, static shapes where they must be."""
-    update: dict[str, Any] = {}
+    """The workload as the plan's devices need it: with static shapes where one has no others."""
     static = any(needs_static_shape(platform.spec, device) for device in plan.devices)
-    if static and spec.deployment.static_shape == "none":
-        shape = StaticShape(prompt=spec.request.prompt_tokens, response=spec.request.output_tokens)
-        update["static_shape"] = shape
-    if not update:
-        return spec
-    return spec.model_copy(update={"deployment": spec.deployment.model_copy(update=update)})
+    return with_static_shape(spec) if static else spec
 
 
 def _runtime_name(plans: Sequence[Plan]) -> str:

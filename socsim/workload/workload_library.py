@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from socsim.data import is_file, resolve, shipped_names
-from socsim.errors import InputError, Problem, raise_all
+from socsim.errors import InputError
 from socsim.schema.document import Document, inherit
 from socsim.schema.loader import load_mapping, validate
 from socsim.schema.overrides import apply_overrides
@@ -15,6 +15,7 @@ from socsim.schema.source_map import Path as Keys
 from socsim.schema.source_map import Position, SourceMap
 from socsim.workload.architecture import Architecture
 from socsim.workload.model_library import find_model, stored_weights
+from socsim.workload.passes import check_workload
 from socsim.workload.spec import Request, WorkloadSpec
 from socsim.workload.trace import OperatorTrace, trace_operators
 
@@ -67,7 +68,7 @@ def load_workload(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Lo
     document = _with_stored_weights(document, _model_reference(spec, path))
     spec = validate(WorkloadSpec, document)
     loaded = LoadedWorkload(path.stem, spec, document, architecture)
-    raise_all(document.source_map.place(problem, problem.path) for problem in _limits(spec, architecture))
+    _check(spec, architecture, document)
     return loaded
 
 
@@ -111,26 +112,12 @@ def _paths(value: object, path: Keys = ()) -> Iterator[Keys]:
         yield from _paths(entry, (*path, key))
 
 
-def _limits(spec: WorkloadSpec, architecture: Architecture) -> list[Problem]:
-    """Whether the request fits the model's context, and asks for anything at all."""
-    request = spec.request
-    total, limit = request.prompt_tokens + request.output_tokens, architecture.max_context
-    problems = []
-    if total > limit:
-        message = f"prompt + output is {total} tokens, beyond the context of {architecture.name}"
-        problems.append(Problem(message, path="request", expected=f"at most {limit}"))
-    if total == 0:
-        problems.append(Problem("asks for no token at all", path="request", expected="a prompt or an output"))
-    if request.cached_tokens and request.cached_tokens >= max(1, request.prompt_tokens):
-        problems.append(
-            Problem(
-                "the cached prefix leaves no prompt token to compute",
-                path="request.cached_tokens",
-                value=str(request.cached_tokens),
-                expected=f"less than prompt_tokens ({request.prompt_tokens})",
-            )
-        )
-    return problems
+def _check(spec: WorkloadSpec, architecture: Architecture, document: Document) -> None:
+    """What does not fit the model is wrong where the workload says it."""
+    try:
+        check_workload(spec, architecture.layers, architecture.max_context)
+    except InputError as error:
+        raise document.source_map.resolve(error) from None
 
 
 def _load_table(path: Path, overrides: Sequence[str]) -> LoadedWorkload:
