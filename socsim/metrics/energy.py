@@ -41,13 +41,14 @@ def energy(timeline: Timeline, platform: PlatformSpec, power: PowerHistory, phas
     by_part = power.until(np.array([timeline.end_ps]))[0]
     by_phase = np.diff(power.until(phases.edges_ps).sum(axis=1))
     total, seconds = float(by_part.sum()), (timeline.end_ps - timeline.start_ps) / PS_PER_S
+    mean_w = total / seconds if seconds else 0.0
     return Energy(
         energy_j=total,
         by_part_j={part: float(joules) for part, joules in zip(power.parts, by_part, strict=True)},
         by_phase_j={name: float(by_phase[phases.phase == index].sum()) for index, name in enumerate(PHASES)},
         by_token_j=tuple(_by_token(timeline, power).tolist()),
-        power_mean_w=total / seconds if seconds else 0.0,
-        power_peak_w=_peak_w(timeline, power),
+        power_mean_w=mean_w,
+        power_peak_w=max(mean_w, _peak_w(timeline, power)),  # equal but for rounding where power is constant
         background_j=_background_j(timeline, platform),
     )
 
