@@ -89,7 +89,11 @@ def platform_file(name_or_path: str) -> FilePath:
     """The file of a platform; InputError with the nearest name if there is none."""
     if name_or_path in _NOT_PLATFORMS:
         raise InputError(Problem("not a platform", value=name_or_path, choices=platform_names()))
-    return resolve(PLATFORMS, name_or_path, SUFFIXES)
+    try:
+        return resolve(PLATFORMS, name_or_path, SUFFIXES)
+    except InputError as error:
+        known = platform_names()
+        raise InputError(replace(p, choices=known if p.choices else ()) for p in error.problems) from None
 
 
 def load_runtime(name_or_path: str) -> LoadedRuntime:
