@@ -113,6 +113,10 @@ def _failed(error: Exception) -> int:
         print(error, file=sys.stderr)  # file:line:column first, where editors look for it
         return error.exit_code
     _complain(str(error) if isinstance(error, SocsimError) else printable(str(error)))
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
     return 1
 
 
@@ -122,14 +126,24 @@ def _complain(message: str) -> None:
 
 def _broken_pipe() -> int:
     """The reader of standard output has gone (`socsim trace chat-1k | head`): stop, and say nothing about it."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _drop_output()
     return 1
 
 
+def _drop_output() -> None:
+    """What is left in the buffer cannot be written: do not try again when the interpreter ends."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _make_output_robust() -> None:
-    """A terminal that cannot show a character gets its escape instead of an error."""
+    """A terminal that cannot show a character gets its escape; a stream that is closed takes what nobody reads."""
+    if sys.stdout is None or sys.stderr is None:
+        from os import devnull
+
+        nobody = open(devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  (open as long as the process)
+        sys.stdout, sys.stderr = sys.stdout or nobody, sys.stderr or nobody
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

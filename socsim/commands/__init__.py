@@ -20,7 +20,7 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command("run", "simulate a request on the devices of a platform"),
-    Command("show", "what a platform, model or workload contains"),
+    Command("show", "what a platform, model, workload or runtime contains"),
     Command("list", "what ships: platforms, models, workloads, ..."),
     Command("check", "find every problem of files without running them"),
     Command("schema", "JSON Schema of a kind of file, for editors"),

@@ -46,7 +46,7 @@ def show(platform: LoadedPlatform) -> None:
     """Print the platform."""
     spec = platform.spec
     values = _values(platform)
-    numbers = _numbered_sources(values)
+    numbers = numbered_sources(values)
     tables.show(
         heading(f"{spec.name}  {platform.document.file}"),
         *([plain(spec.description)] if spec.description else []),
@@ -54,7 +54,7 @@ def show(platform: LoadedPlatform) -> None:
         *_sections(values, numbers),
         plain(""),
         plain(_defaults_in_words(values)),
-        *_sources(numbers),
+        *source_lines(numbers),
     )
 
 
@@ -63,7 +63,7 @@ def _sections(values: Sequence[Value], numbers: dict[str, int]) -> Iterator[Rend
     for section, members in groupby(values, key=lambda value: _section(value.path)):
         yield plain("")
         yield heading(section)
-        yield columns([_row(value, section, numbers) for value in members], wraps=1)
+        yield columns([value_row(value, section, numbers) for value in members], wraps=1)
 
 
 def _defaults_in_words(values: Sequence[Value]) -> str:
@@ -73,7 +73,8 @@ def _defaults_in_words(values: Sequence[Value]) -> str:
     return f"{count} of {len(values)} values are class defaults, which platforms/defaults.yaml explains: {_DEFAULTED}."
 
 
-def _sources(numbers: dict[str, int]) -> Iterator[RenderableType]:
+def source_lines(numbers: dict[str, int]) -> Iterator[RenderableType]:
+    """The sources that rows refer to by number."""
     if numbers:
         yield plain("")
         yield heading("Sources")
@@ -118,13 +119,14 @@ def _section(path: str) -> str:
     return ".".join(words[:2]) if len(words) > 2 else words[0] if len(words) > 1 else "platform"
 
 
-def _row(value: Value, section: str, numbers: dict[str, int]) -> tuple[str, str, str, str]:
+def value_row(value: Value, section: str, numbers: dict[str, int]) -> tuple[str, str, str, str]:
+    """Path below its section, value, status, number of the source and note."""
     source = f"[{numbers[value.source]}]" if value.source else ""
     note = f" {value.note}" if value.note else ""
     return value.path.removeprefix(f"{section}."), value.value, value.status, source + note
 
 
-def _numbered_sources(values: Sequence[Value]) -> dict[str, int]:
+def numbered_sources(values: Sequence[Value]) -> dict[str, int]:
     """Sources in the order of their first use, numbered from 1."""
     used = dict.fromkeys(value.source for value in values if value.source)
     return {source: number for number, source in enumerate(used, start=1)}

@@ -18,17 +18,15 @@ _CLEAR = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Called with (what, fraction done); draws on a terminal only, and wipes itself away at the end."""
+    """Called with (what is done, share of it); draws on a terminal only, and wipes itself away at the end."""
 
     def __init__(
         self,
-        title: str,
         *,
         quiet: bool = False,
         stream: TextIO | None = None,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
-        self.title = title
         self._stream = stream or sys.stderr
         self._clock = clock
         self._live = not quiet and self._stream.isatty() and os.environ.get("TERM") != "dumb"
@@ -48,8 +46,8 @@ class ProgressLine:
             self._stream.write(_CLEAR)
             self._stream.flush()
 
-    def __call__(self, what: str, fraction: float) -> None:
-        """Draw, unless nobody would see it or it was drawn a moment ago."""
+    def __call__(self, what: str, fraction: float | None = None) -> None:
+        """Draw, unless nobody would see it or it was drawn a moment ago; None where the share is not known."""
         if not self._live:
             return
         now = self._clock()
@@ -57,7 +55,7 @@ class ProgressLine:
             self._what, self._what_start = what, now
         if now - self._drawn >= PERIOD_S:
             self._drawn = now
-            self._draw(progress_text(f"{self.title} {what}", fraction, now - self._what_start))
+            self._draw(progress_text(what, fraction, now - self._what_start))
 
     def _draw(self, text: str) -> None:
         columns = shutil.get_terminal_size().columns
@@ -66,8 +64,10 @@ class ProgressLine:
         self._shown = True
 
 
-def progress_text(what: str, fraction: float, elapsed_s: float) -> str:
+def progress_text(what: str, fraction: float | None, elapsed_s: float) -> str:
     """ "simulating chat-1k on npu: 34 %, 2 s left"."""
+    if fraction is None:
+        return printable(what)
     done = min(max(fraction, 0.0), 1.0)
     text = f"{printable(what)}: {100 * done:.0f} %"
     return f"{text}, {duration_text(elapsed_s * (1 - done) / done)} left" if 0 < done < 1 else text

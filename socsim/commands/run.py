@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
 def _simulated(options: Namespace) -> Result:
     """The saved result; everything that is wrong with the input comes before the simulation starts."""
     from socsim.commands.progress import ProgressLine
-    from socsim.pipeline import RunOptions, load_platform, load_workload, run_loaded
+    from socsim.pipeline import RunOptions, load_platform, load_workload, plan_runs, run_loaded
     from socsim.result import check_folder
     from socsim.schema.overrides import split_overrides
 
@@ -63,10 +63,16 @@ def _simulated(options: Namespace) -> Result:
     workload = load_workload(options.workload or platform.spec.default_workload, overrides["workload"])
     folder = Path(options.output) if options.output else _default_folder(platform, workload)
     check_folder(folder)
+    devices = options.devices or None
+    names = [plan.name for plan in plan_runs(platform, workload, devices)]
     how = RunOptions(options.grain, options.decode, options.record, options.seed)
-    devices = tuple(options.devices or ())
-    with ProgressLine(f"simulating {workload.name} on", quiet=options.quiet) as progress:
-        result = run_loaded(platform, workload, devices or None, how, progress)
+    with ProgressLine(quiet=options.quiet) as line:
+
+        def tell(device: str, fraction: float) -> None:
+            line(f"simulating {workload.name} on {device} ({names.index(device) + 1} of {len(names)})", fraction)
+
+        result = run_loaded(platform, workload, devices, how, tell)
+        line(f"writing {folder}")
         return result.save(folder, report=not options.no_report)
 
 

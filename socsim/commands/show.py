@@ -1,4 +1,4 @@
-"""`socsim show`: what a platform, a model or a workload contains, in words and numbers."""
+"""`socsim show`: what a platform, model, workload or runtime contains, in words and numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ VIEWS = {
     "platform": "socsim.commands.platform_view",
     "model": "socsim.commands.model_view",
     "workload": "socsim.commands.workload_view",
+    "runtime": "socsim.commands.runtime_view",
 }
 
 
@@ -18,7 +19,7 @@ def configure(parser: ArgumentParser) -> None:
     """The options of `socsim show`."""
     choice(parser, "kind", kind="kind", words=tuple(VIEWS), text="what NAME is")
     parser.add_argument(
-        "name", type=Named("platforms models workloads"), metavar="NAME", help="a shipped name or a file"
+        "name", type=Named("platforms models workloads runtimes"), metavar="NAME", help="a shipped name or a file"
     )
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", dest="overrides",
                         help="change a value first, as `socsim run` would")  # fmt: skip

@@ -171,3 +171,15 @@ def test_help_fits_80_columns(cli, arguments, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     usage_apart = cli(*arguments).out.splitlines()
     assert max(map(len, usage_apart)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "err"),
+    [(">/dev/full", 1, "No space left on device"), (">&-", 0, ""), (">&- 2>&-", 0, "")],
+)
+def test_outputs_that_take_nothing(redirection, code, err):
+    command = f"{sys.executable} -m socsim list models {redirection}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert err in done.stderr
+    assert len(done.stderr.splitlines()) <= 1

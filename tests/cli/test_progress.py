@@ -24,10 +24,10 @@ class Clock:
         return self.now
 
 
-def drawn(steps, *, terminal=True, quiet=False, columns="80", monkeypatch=None):
+def drawn(steps, *, terminal=True, quiet=False):
     """The screen after (time, what, fraction) steps."""
     screen, clock = Screen(terminal), Clock()
-    with ProgressLine("simulating chat-1k on", quiet=quiet, stream=screen, clock=clock) as line:
+    with ProgressLine(quiet=quiet, stream=screen, clock=clock) as line:
         for time, what, fraction in steps:
             clock.now = 100 + time
             line(what, fraction)
@@ -48,8 +48,8 @@ def test_a_long_run_is_told_from_the_first_second_on():
     # at 2.0 s a quarter is done: 6 s left; 10 ms later nothing is drawn; at 4.0 s half is done; at the end it is wiped
     assert texts == [
         "",
-        "simulating chat-1k on npu: 25 %, 6 s left",
-        "simulating chat-1k on npu: 50 %, 4 s left",
+        "npu: 25 %, 6 s left",
+        "npu: 50 %, 4 s left",
         "",
     ]
 
@@ -71,19 +71,23 @@ def test_a_dumb_terminal_shows_nothing(monkeypatch):
 def test_every_device_has_its_own_time():
     texts = drawn([(0.0, "cpu", 0.5), (10.0, "npu", 0.0), (11.0, "npu", 0.5)])
     assert "npu: 0 %\r" in texts
-    assert texts.split("\r\x1b[K")[2] == "simulating chat-1k on npu: 50 %, 1 s left"
+    assert texts.split("\r\x1b[K")[2] == "npu: 50 %, 1 s left"
+
+
+def test_work_of_unknown_length_is_named():
+    assert progress_text("writing reports/x", None, 3.0) == "writing reports/x"
 
 
 def test_the_line_never_wraps(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "20")
-    assert max(map(len, drawn(LONG).split("\r\x1b[K"))) == 19
+    monkeypatch.setenv("COLUMNS", "12")
+    assert max(map(len, drawn(LONG).split("\r\x1b[K"))) == 11
 
 
 def test_an_error_wipes_the_line_too():
     screen, clock = Screen(), Clock()
 
     def interrupted():
-        with ProgressLine("x", stream=screen, clock=clock) as line:
+        with ProgressLine(stream=screen, clock=clock) as line:
             clock.now += 2
             line("npu", 0.5)
             raise KeyboardInterrupt

@@ -114,7 +114,8 @@ def test_a_table_of_operators_is_a_workload_too(cli):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("platform", "lunar-lake-268v"), ("workload", "chat-1k"), ("model", "deepseek-v3")]
+    "arguments",
+    [("platform", "lunar-lake-268v"), ("workload", "chat-1k"), ("model", "deepseek-v3"), ("runtime", "openvino")],
 )
 def test_show_fits_80_columns_but_for_addresses(cli, arguments):
     done = cli("show", *arguments)
@@ -122,6 +123,17 @@ def test_show_fits_80_columns_but_for_addresses(cli, arguments):
     lines = done.out.splitlines()
     assert all(line == line.rstrip() for line in lines)
     assert [line for line in lines if len(line) > 80 and not line.startswith("[")] == []
+
+
+def test_show_runtime(cli):
+    found = values(cli("show", "runtime", "ideal", "--json"))
+    assert found["devices.npu.efficiency.matmul"]["value"] == "1"
+    assert found["devices.cpu.launch_overhead"] == {
+        "path": "devices.cpu.launch_overhead", "value": "0 s", "status": "inferred", "source": "by definition",
+        "note": None,
+    }  # fmt: skip
+    assert "did you mean openvino?" in cli("show", "runtime", "openvin").err
+    assert cli("show", "runtime", "ideal", "--set", "runtime.devices.npu.launch_overhead=1 us").code == 2
 
 
 @pytest.mark.parametrize(
@@ -135,7 +147,7 @@ def test_show_fits_80_columns_but_for_addresses(cli, arguments):
         (("platform", "lunar-lake-268v", "--set", "platform.devices.npu.tile=3"), "did you mean tiles?"),
         (("platform", "lunar-lake-268v", "--set", "workload.request.batch=3"), "unknown start of a path"),
         (("workload", "chat-1k", "--set", "workload.request.batch=0"), "workload.request.batch=0"),
-        (("workload", "chat-1k", "--set", "workload.request.prompt_tokens=200000"), "beyond the context"),
+        (("workload", "chat-1k", "--set", "workload.request.prompt_tokens=200000"), "at most 131072 tokens"),
     ],
 )
 def test_what_cannot_be_shown(cli, arguments, meant):
