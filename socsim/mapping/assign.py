@@ -32,6 +32,8 @@ _CLASSES: Final[Mapping[Kind, Placement]] = {
     Kind.NORM: Placement.NORM,
     Kind.SAMPLING: Placement.HEAD,
 }
+SEPARATOR: Final = "+"
+"""Between the names of two devices that share products: "gpu+npu"."""
 _UNSTATED: Final = "fp16"  # formats that a hand-made trace leaves out
 
 
@@ -75,16 +77,24 @@ def operator_class(operator: Operator) -> Placement:
 def device_of(operator: Operator, phase: str, roles: Roles, machines: Mapping[str, Machine], host: str | None) -> str:
     """The device that runs `operator`: the one placed, else the phase's, else the host where that lacks the class.
 
-    Raises `CannotRun` where a placed device cannot run the class, or neither the device nor the host can.
+    Of a pair ("gpu+npu") products run on both, all else on the first. Raises `CannotRun` where a placed device cannot
+    run the class, or neither the device nor the host can.
     """
     wanted = operator_class(operator)
     placed = roles.operators.get(wanted)
     device = placed or roles.phase_device(phase)
-    if machines[device].can_run(wanted):
-        return device
+    names = members(device) if operator.kind is Kind.MATMUL else members(device)[:1]
+    if all(machines[name].can_run(wanted) for name in names):
+        return SEPARATOR.join(names)
     if placed is None and host is not None and host in machines and machines[host].can_run(wanted):
         return host
-    raise CannotRun(f"{device} has no kernels for {wanted} operators, and no other device takes them")
+    lacking = next(name for name in names if not machines[name].can_run(wanted))
+    raise CannotRun(f"{lacking} has no kernels for {wanted} operators, and no other device takes them")
+
+
+def members(device: str) -> tuple[str, ...]:
+    """The devices that a name stands for: one, or the two of a pair that share each product."""
+    return tuple(device.split(SEPARATOR))
 
 
 def host_of(platform: PlatformSpec) -> str | None:

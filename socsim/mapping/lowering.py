@@ -7,7 +7,8 @@ share one kernel object, over layers and over steps, so that a decode step costs
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from socsim.hardware.devices import machine_of
@@ -15,11 +16,12 @@ from socsim.hardware.interconnect import first_byte_latency
 from socsim.hardware.machine import Machine
 from socsim.hardware.platform import PlatformSpec
 from socsim.hardware.runtime import RuntimeDevice
-from socsim.mapping.assign import CannotRun, Roles, device_of, host_of, roles_from
+from socsim.mapping.assign import CannotRun, Roles, device_of, host_of, members, roles_from
 from socsim.mapping.controller import Controller, RequestController
-from socsim.mapping.fusion import Group, fuse, resolve_fusion
+from socsim.mapping.fusion import Group, Switches, fuse, resolve_fusion
 from socsim.mapping.kernel import Kernel, Stage, StepTemplate, TemplateSection
 from socsim.mapping.kernel_building import PS_PER_S, build_kernel
+from socsim.mapping.split import split_matmul
 from socsim.mapping.traffic import Surroundings, kv_fits_cache
 from socsim.mapping.work import Target
 from socsim.workload.demand import DECODE, PREFILL
@@ -80,15 +82,16 @@ def lower(
     footprint = Footprint(trace.weight_bytes, trace.kv_cache_bytes, trace.activation_bytes)
     _check_capacity(footprint, platform)
     roles, host = roles_from(placement), host_of(platform)
-    named = dict.fromkeys((placement.default, roles.prefill, roles.decode, *roles.operators.values()))
+    places = (placement.default, roles.prefill, roles.decode, *roles.operators.values())
+    named = dict.fromkeys(name for place in places if place for name in members(place))
     targets = _targets(platform, runtimes, workload)
     lowerer = StepLowerer(targets, roles, host)
     controller = RequestController(trace, lowerer.lower_step)
     _probe(controller)
-    taking_part = dict.fromkeys([name for name in named if name], True) | dict.fromkeys(lowerer.used, True)
+    taking_part = tuple(dict.fromkeys((*named, *lowerer.used)))
     return Program(
         device=placement.default or roles.decode,
-        devices=tuple(taking_part),
+        devices=taking_part,
         controller=controller,
         batch=trace.batch,
         prompt_tokens=trace.prompt_tokens,
@@ -155,6 +158,7 @@ class StepLowerer:
     used: dict[str, bool] = field(default_factory=dict)
     """Devices that have run a kernel."""
     _groups: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[Group, ...]]] = field(default_factory=dict)
+    _stages: dict[tuple[str, Operators, Surroundings], Stage] = field(default_factory=dict)
     _kernels: dict[tuple[str, Operators, bool, Surroundings], Kernel] = field(default_factory=dict)
 
     @property
@@ -165,7 +169,7 @@ class StepLowerer:
     def lower_step(self, step: StepOperators, first_of_phase: bool = False) -> StepTemplate:
         """The template of one step; `first_of_phase` adds what the runtime pays once."""
         kv_bytes = sum(count * (o.kv_read_bytes + o.kv_write_bytes) for count, o in step.operators())
-        target = self.targets[self.roles.phase_device(step.phase)]
+        target = self.targets[self._leader(step.phase)]
         once = self._once_s(step.phase, target.runtime) if first_of_phase else 0.0
         around = Surroundings(decode=step.phase == DECODE, kv_cached=kv_fits_cache(target, kv_bytes))
         return StepTemplate(
@@ -191,14 +195,13 @@ class StepLowerer:
         stages: list[Stage] = []
         for index, group in enumerate(groups):
             device = devices[group.start]
-            here = Surroundings(
-                decode=around.decode,
+            here = replace(
+                around,
                 first_in_layer=index == 0 and section.first_layer >= 0,
                 input_elsewhere=self._changes(devices, group.start - 1, device, phase),
                 output_elsewhere=self._changes(devices, group.stop, device, phase),
-                kv_cached=around.kv_cached,
             )
-            stages.append((self._kernel(device, operators[group.start : group.stop], group.attention, here),))
+            stages.append(self._stage(device, operators[group.start : group.stop], group.attention, here))
         return TemplateSection(section.first_layer, section.count, tuple(stages))
 
     def _grouping(self, operators: Operators, phase: str) -> tuple[tuple[str, ...], tuple[Group, ...]]:
@@ -207,15 +210,42 @@ class StepLowerer:
         known = self._groups.get(key)
         if known is None:
             devices = tuple(device_of(o, phase, self.roles, self.machines, self.host) for o in operators)
-            switches = [self.targets[device].switches for device in devices]
+            switches = [self._switches(device) for device in devices]
             known = self._groups[key] = devices, fuse(operators, devices, switches)
-            self.used.update(dict.fromkeys(devices, True))
+            self.used.update((name, True) for device in devices for name in members(device))
         return known
 
     def _changes(self, devices: Sequence[str], neighbour: int, device: str, phase: str) -> bool:
         """Whether a neighbouring operator runs elsewhere; beyond the ends of a layer it is on the phase's device."""
         inside = 0 <= neighbour < len(devices)
-        return (devices[neighbour] if inside else self.roles.phase_device(phase)) != device
+        return (devices[neighbour] if inside else self._leader(phase)) != device
+
+    def _leader(self, phase: str) -> str:
+        """The device that runs a phase; of a pair, the one that runs all but the products."""
+        return members(self.roles.phase_device(phase))[0]
+
+    def _switches(self, device: str) -> Switches:
+        """What a device fuses; of a pair only products of the same input, where both can."""
+        first, *second = (self.targets[name].switches for name in members(device))
+        return Switches(horizontal=first.horizontal and second[0].horizontal) if second else first
+
+    def _stage(self, device: str, operators: Operators, attention: bool, around: Surroundings) -> Stage:
+        """The kernel of a group, or the two of a pair, found once."""
+        names = members(device)
+        if len(names) == 1:
+            return (self._kernel(device, operators, attention, around),)
+        key = (device, operators, around)
+        if key not in self._stages:
+            joined = replace(around, output_elsewhere=True)
+            pair = self.targets[names[0]], self.targets[names[1]]
+            build = partial(self._part, around=joined, leader=names[0])
+            self._stages[key] = split_matmul(pair, operators, build)
+        return self._stages[key]
+
+    def _part(self, target: Target, operators: Operators, around: Surroundings, leader: str) -> Kernel:
+        """One device's part of a split product; the input of the first one mostly comes from itself."""
+        elsewhere = around.input_elsewhere and target.machine.name != leader
+        return build_kernel(target, operators, around=replace(around, input_elsewhere=elsewhere))
 
     def _kernel(self, device: str, operators: Operators, attention: bool, around: Surroundings) -> Kernel:
         key = (device, operators, attention, around)

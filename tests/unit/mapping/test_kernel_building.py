@@ -79,7 +79,7 @@ def test_bytes_of_several_kinds_take_the_sum_of_their_times():
     shared = dram(stream=0.8, mixed=0.4, random=0.1)
     kernel = build_kernel(target(scratchpad="2 KiB", shared=shared), [linear(1, 1000, 4000)])
     weights, activations = 4_000_000, 5000 - 1000  # the output fits the resident KiB
-    assert dict((role, read + write) for role, read, write in kernel.bytes_by_role) == {
+    assert {role: read + write for role, read, write in kernel.bytes_by_role} == {
         "weight": weights,
         "activation": activations,
     }

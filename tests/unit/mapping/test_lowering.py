@@ -107,7 +107,7 @@ def test_a_class_on_another_device_is_handed_over_and_back():
         ("attention", "cpu", 2_000_000),
         ("o_proj", "npu", 50_000_000),
     ]
-    writes = {kernel.name: dict((r, w) for r, _, w in kernel.bytes_by_role) for kernel in kernels(step)}
+    writes = {kernel.name: {r: w for r, _, w in kernel.bytes_by_role} for kernel in kernels(step)}
     assert writes["q_proj+k_proj+v_proj"]["activation"] > 0
 
 
@@ -128,7 +128,7 @@ def test_only_the_usable_part_of_the_dram_counts():
     dram = MEMORY["dram"] | {"capacity": "16 MiB", "usable_fraction": 0.5}
     trace = SmallTrace()
     trace.weight_bytes = 9 * 2**20
-    with pytest.raises(CannotRun, match="does not fit in DRAM by 1.[0-9] MiB"):
+    with pytest.raises(CannotRun, match=r"does not fit in DRAM by 1\.[0-9] MiB"):
         program(platform(memory={"dram": dram}), trace=trace)
 
 
