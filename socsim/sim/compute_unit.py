@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
 from math import inf
 
 from simpy import Environment
 from simpy.events import Event
 
 from socsim.mapping.kernel import Kernel
-from socsim.sim.alarm import Alarm
-from socsim.sim.memory import PS_PER_S, Flow, Link, SharedMemory
-from socsim.sim.tile_pipeline import TilePipeline
-from socsim.sim.tracks import DeviceTracks, KernelTable
-from socsim.timeline.columns import COMPUTE, DRAIN, KERNEL, LOAD, WAIT
-from socsim.timeline.recorder import Recorder
+from socsim.sim.alarm import Alarm, Signal
+from socsim.sim.kernel_run import KernelRun, Rates, known_waits, steps
+from socsim.sim.memory import PS_PER_S, Flow, SharedMemory, whole_ps
+from socsim.sim.overlap import exposed_ps
+from socsim.sim.power_track import PowerTrack
+from socsim.sim.sharing import COMPUTE, DMA, MEMORY, Link, Path
+from socsim.sim.tile_pipeline import Moves, TilePipeline
 
 Life = Generator[Event, object, None]
+Sink = Callable[[KernelRun], None]
+"""Takes each run as it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,115 +34,131 @@ class Route:
     weight: float = 1.0
     cap_bytes_per_s: float = inf
 
-    def links(self, kernel: Kernel) -> tuple[tuple[Link, float], ...]:
-        """(link, cost) for a kernel's flows; its runtime's cap is a link of its own, shared by its loads and drains."""
+    def path(self, dram_efficiency: float, rate_cap_bytes_per_s: float = 0.0) -> Path:
+        """The links of a flow; the cap of its kernel (0: none) is a link of its own."""
         dram, *rest = self.pools
-        own = Link("kernel", kernel.rate_cap_bytes_per_s) if kernel.rate_cap_bytes_per_s else None
-        ports = [(self.port, 1.0)] if own is None else [(own, 1.0), (self.port, 1.0)]
-        return (*ports, (dram, 1.0 / kernel.dram_efficiency), *((pool, 1.0) for pool in rest))
+        own = [(Link("kernel", rate_cap_bytes_per_s), 1.0)] if rate_cap_bytes_per_s else []
+        return (*own, (self.port, 1.0), (dram, 1.0 / dram_efficiency), *((pool, 1.0) for pool in rest))
 
     def solo_bytes_per_s(self, kernel: Kernel) -> float:
         """Rate of the kernel's bytes while nobody else moves any."""
-        limits = (link.capacity_bytes_per_s / cost for link, cost in self.links(kernel))
-        return min(self.cap_bytes_per_s, *limits)
+        path = self.path(kernel.dram_efficiency, kernel.rate_cap_bytes_per_s)
+        return min(self.cap_bytes_per_s, *(link.capacity_bytes_per_s / cost for link, cost in path))
+
+
+@dataclass(slots=True)
+class Body:
+    """What happened between a kernel's first byte and its last cycle."""
+
+    moves: Moves = field(default_factory=Moves)
+    rates: Rates = ()
+
+    def bound(self, compute_ps: int) -> str | None:
+        """What made its bytes take longer than its cycles; None where they did not."""
+        limited = self.moves.limited_ps
+        if self.moves.moving_ps <= compute_ps:
+            return None
+        return MEMORY if limited.get(MEMORY, 0) >= limited.get(DMA, 0) else DMA
 
 
 class ComputeUnit:
-    """One device. Kernels run one after another; which clock they run at is the caller's to say."""
+    """One device. Kernels run one after another, in the order in which they are asked for."""
 
-    def __init__(
-        self, env: Environment, name: str, memory: SharedMemory, route: Route, kernels: KernelTable, grain: str
-    ) -> None:
-        self.env = env
+    def __init__(self, env: Environment, name: str, memory: SharedMemory, route: Route, grain: str) -> None:
+        self._env = env
         self.name = name
         self._memory = memory
         self._route = route
-        self._kernels = kernels
-        self._tiles = TilePipeline(env, name, memory) if grain == "tile" else None
+        self._tiles = TilePipeline(env) if grain == "tile" else None
         self._alarm = Alarm(env)
+        self._running: Kernel | None = None
+        self._queue: deque[Signal] = deque()
+        self.powered: tuple[PowerTrack, ...] = ()
+        """Parts that are active while a kernel runs here; none on a bench."""
 
-    def run(self, kernel: Kernel, clock_hz: float, recorder: Recorder, parent: int) -> Life:
-        """The kernel's life: launch, latency, its bytes and its cycles; records spans that tile it without gaps."""
-        start, tracks = int(self.env.now), DeviceTracks.of(self.name, recorder)
-        index = self._kernels.index(kernel)
-        row = recorder.open(tracks.kernel, recorder.name(KERNEL), recorder.name(kernel.name), index, parent, start)
-        compute_ps = round(kernel.compute_cycles / clock_hz * PS_PER_S)
+    @property
+    def waiting(self) -> str | None:
+        """What the device is at, for the message of a deadlock."""
+        if self._running is None:
+            return None
+        return f"{self.name} runs {self._running.name!r}, {len(self._queue)} more wait for it"
+
+    def run(self, kernel: Kernel, clock_hz: float, sink: Sink) -> Life:
+        """The kernel's life: launch, latency, its bytes and its cycles."""
+        asked = int(self._env.now)
+        if self._running is not None:
+            self._queue.append(turn := Signal(self._env))
+            yield turn
+        self._running, granted = kernel, int(self._env.now)
+        for part in self.powered:
+            part.begin(granted)
+        compute_ps, body = whole_ps(kernel.compute_cycles / clock_hz), Body()
         if kernel.launch_ps + kernel.latency_ps:
             yield self._alarm.arm(kernel.launch_ps + kernel.latency_ps)
-        moved: list[tuple[int, int, str]] = []
-        yield from self._body(kernel, compute_ps, moved)
-        end = int(self.env.now)
-        recorder.close(row, end)
-        self._record(recorder, tracks, kernel, row, (start, end, compute_ps), moved)
-
-    def _body(self, kernel: Kernel, compute_ps: int, moved: list[tuple[int, int, str]]) -> Life:
         if not kernel.bytes:
             if compute_ps:
                 yield self._alarm.arm(compute_ps)
-            return
-        start = int(self.env.now)
-        if self._tiles is None:
-            yield from self._flow_body(kernel, compute_ps, moved)
+        elif self._tiles is None:
+            yield from self._flow(kernel, compute_ps, body)
         else:
-            moved.extend((yield from self._tiles.run(kernel, compute_ps, self._route.links(kernel), self._route)))
-        assert int(self.env.now) >= start
+            yield from self._tile_by_tile(kernel, compute_ps, body, self._tiles)
+        sink(_run(kernel, (asked, granted, int(self._env.now)), compute_ps, body))
+        self._release()
 
-    def _flow_body(self, kernel: Kernel, compute_ps: int, moved: list[tuple[int, int, str]]) -> Life:
-        """One flow of all bytes, no faster than the compute that eats them; then the part of the pipeline that does
-        not overlap: min(M, C) / tiles (the closed form of a two-stage pipeline of equal tiles)."""
-        start = int(self.env.now)
+    def _release(self) -> None:
+        """The kernel is over; the next one in line, if any, has the device."""
+        self._running = None
+        for part in self.powered:
+            part.end(int(self._env.now))
+        if self._queue:
+            self._queue.popleft().fire()
+
+    def _flow(self, kernel: Kernel, compute_ps: int, body: Body) -> Life:
+        """One flow of all bytes, no faster than the compute that eats them; then what does not overlap."""
+        route, start = self._route, int(self._env.now)
         eaten = kernel.bytes / compute_ps * PS_PER_S if compute_ps else inf
-        cap = min(self._route.cap_bytes_per_s, eaten)
-        flow = self._memory.transfer(self.name, kernel.bytes, self._route.links(kernel), cap, self._route.weight)
+        cap, cause = (eaten, COMPUTE) if eaten < route.cap_bytes_per_s else (route.cap_bytes_per_s, DMA)
+        path = route.path(kernel.dram_efficiency, kernel.rate_cap_bytes_per_s)
+        flow = self._memory.transfer(self.name, kernel.bytes, path, cap, route.weight, cause)
         yield flow.done
-        moved.append((start, int(self.env.now), _cause(flow)))
-        move_ps = kernel.bytes / self._route.solo_bytes_per_s(kernel) * PS_PER_S
-        tail_ps = round(min(move_ps, compute_ps) / kernel.tiles)
+        end = int(self._env.now)
+        for is_drain, size_bytes in enumerate((kernel.read_bytes, kernel.write_bytes)):
+            if size_bytes:
+                body.moves.note(start, end, is_drain=bool(is_drain))
+        body.moves.moving_ps, body.moves.limited_ps = end - start, flow.limited_ps
+        body.rates = steps(flow.rates, end, kernel.bytes)
+        tail_ps = self._tail_ps(kernel, compute_ps, end - start)
         if tail_ps:
             yield self._alarm.arm(tail_ps)
 
-    def _record(
-        self,
-        recorder: Recorder,
-        tracks: DeviceTracks,
-        kernel: Kernel,
-        row: int,
-        life: tuple[int, int, int],
-        moved: list[tuple[int, int, str]],
-    ) -> None:
-        """Waits and compute tile the life; loads and drains lie beside them."""
-        start, end, compute_ps = life
-        wait, name = recorder.name(WAIT), recorder.name
-        at = start
-        for cause, length in _waits(kernel, end - start, compute_ps, moved):
-            if length:
-                recorder.span(tracks.wait, wait, name(cause), -1, row, at, at + length)
-                at += length
-        if end > at:
-            recorder.span(tracks.compute, name(COMPUTE), name(kernel.bound_hint or COMPUTE), -1, row, at, end)
-        if moved:
-            first, last = moved[0][0], moved[-1][1]
-            if kernel.read_bytes:
-                recorder.span(tracks.load, name(LOAD), name(kernel.name), -1, row, first, last)
-            if kernel.write_bytes:
-                recorder.span(tracks.drain, name(DRAIN), name(kernel.name), -1, row, first, last)
-            if last > first:
-                recorder.counter(tracks.bandwidth, first, kernel.bytes / ((last - first) / PS_PER_S))
-                recorder.counter(tracks.bandwidth, last, 0.0)
+    def _tail_ps(self, kernel: Kernel, compute_ps: int, flowed_ps: int) -> int:
+        """What does not overlap, at the bandwidth that the flow has had: M is its length where bytes bound it."""
+        solo_ps = kernel.bytes / self._route.solo_bytes_per_s(kernel) * PS_PER_S
+        move_ps = flowed_ps if flowed_ps > compute_ps else min(solo_ps, compute_ps)
+        reads = kernel.read_bytes / kernel.bytes
+        return round(exposed_ps(move_ps * reads, compute_ps, move_ps * (1.0 - reads), kernel.tiles))
+
+    def _tile_by_tile(self, kernel: Kernel, compute_ps: int, body: Body, tiles: TilePipeline) -> Life:
+        route = self._route
+        path = route.path(kernel.dram_efficiency, kernel.rate_cap_bytes_per_s)
+
+        def transfer(size_bytes: int) -> Flow:
+            return self._memory.transfer(self.name, size_bytes, path, route.cap_bytes_per_s, route.weight)
+
+        yield from tiles.run(kernel, compute_ps, transfer, body.moves)
+        first, last = body.moves.span
+        body.rates = steps([(first, 1.0)], last, kernel.bytes)
 
 
-def _waits(
-    kernel: Kernel, life_ps: int, compute_ps: int, moved: list[tuple[int, int, str]]
-) -> tuple[tuple[str, int], ...]:
-    """(cause, ps) before the compute of a kernel. What its bytes took beyond its cycles is theirs to answer for; where
-    the cycles took longer, the wait for the first tile is latency."""
-    idle = life_ps - kernel.launch_ps - kernel.latency_ps - compute_ps
-    moving = sum(end - start for start, end, _ in moved)
-    cause = moved[0][2] if moving > compute_ps else "latency"
-    if cause == "latency":
-        return ("launch", kernel.launch_ps), ("latency", kernel.latency_ps + idle)
-    return ("launch", kernel.launch_ps), ("latency", kernel.latency_ps), (cause, idle)
-
-
-def _cause(flow: Flow) -> str:
-    return max(("memory", "dma"), key=lambda cause: flow.limited_ps[cause])
+def _run(kernel: Kernel, times: tuple[int, int, int], compute_ps: int, body: Body) -> KernelRun:
+    """The record of a life that was asked for, granted its device, and ended at `times`."""
+    asked, granted, end = times
+    idle = end - granted - kernel.launch_ps - kernel.latency_ps - compute_ps
+    bound = body.bound(compute_ps)
+    waits = (
+        ("device", granted - asked),
+        ("launch", kernel.launch_ps),
+        ("latency", kernel.latency_ps + (0 if bound else idle)),
+        (bound or MEMORY, idle if bound else 0),
+    )
+    return KernelRun(kernel, asked, end, known_waits(waits), body.moves.load, body.moves.drain, body.rates)

@@ -2,42 +2,50 @@
 
 With the memory to itself and at fixed operating points a stage takes the same picoseconds whenever it starts: times are
 integers, and flows compute with differences only. So a stage is simulated once, in an empty SoC of its own made of the
-very same parts, and enters the timeline as a block. Replayed and expanded runs give the same rows (a test).
+very same parts. Replayed and expanded runs give the same rows (a test).
 """
 
 from __future__ import annotations
 
-from socsim.hardware.platform import PlatformSpec
-from socsim.mapping.kernel import Stage
+from typing import NamedTuple
+
+from socsim.mapping.kernel import Kernel, Stage
+from socsim.sim.kernel_run import KernelRun
 from socsim.sim.soc import Clocks, Soc
-from socsim.sim.tracks import KernelTable
-from socsim.timeline.recorder import OUTSIDE, Block, Recorder
+
+
+class Life(NamedTuple):
+    """Runs of a stage's kernels, relative to its start, in order of their ends."""
+
+    number: int
+    """In order of first use."""
+    runs: tuple[KernelRun, ...]
+    duration_ps: int
 
 
 class Lives:
-    """Blocks of stages by their kernels and operating points."""
+    """Lives of stages by their kernels and operating points; `bench` is the SoC in which they are simulated."""
 
-    def __init__(self, platform: PlatformSpec, kernels: KernelTable, grain: str, names: dict[str, int]) -> None:
-        self._bench = Soc(platform, kernels, grain)
-        self._kernels = kernels
-        self._names = names
-        self._blocks: dict[tuple[object, ...], Block] = {}
+    def __init__(self, bench: Soc) -> None:
+        self._bench = bench
+        self._known: dict[tuple[object, ...], tuple[Life, tuple[Kernel, ...]]] = {}
 
-    def life(self, stage: Stage, clocks: Clocks) -> Block:
-        """The rows of a stage, relative to its start."""
-        key = tuple((self._kernels.index(kernel), clocks[kernel.device]) for kernel in stage)
-        block = self._blocks.get(key)
-        if block is None:
-            block = self._blocks[key] = self._simulate(stage, clocks)
-        return block
+    def life(self, stage: Stage, clocks: Clocks) -> Life:
+        """The life of a stage at these clocks. Kernels are known by identity: equal ones may be simulated twice."""
+        key = tuple([(id(kernel), clocks[kernel.device]) for kernel in stage])
+        known = self._known.get(key)
+        if known is None:  # the stage is kept, so that the identity of its kernels stays theirs
+            known = self._known[key] = self._simulated(stage, clocks), stage
+        return known[0]
 
     @property
     def events(self) -> int:
         """SimPy events that the simulated lives took."""
         return self._bench.events
 
-    def _simulate(self, stage: Stage, clocks: Clocks) -> Block:
-        recorder, env = Recorder(self._names), self._bench.env
-        start = int(env.now)
-        env.run(until=env.process(self._bench.run_stage(stage, clocks, recorder, OUTSIDE)))
-        return recorder.block(start, int(env.now))
+    def _simulated(self, stage: Stage, clocks: Clocks) -> Life:
+        bench, runs = self._bench, list[KernelRun]()
+        start = int(bench.env.now)
+        bench.run(bench.run_stage(stage, clocks, runs.append))
+        relative = tuple(run.shifted(-start) for run in runs)
+        return Life(len(self._known), relative, int(bench.env.now) - start)

@@ -1,9 +1,4 @@
-"""Shared memory in time: flows that share links by weighted max-min fairness.
-
-A flow crosses links (its device's port, the fabric, the DRAM) and may have a cap of its own. Rates rise together, in
-proportion to the flows' weights, until a link is full or a cap is reached; who is stopped there stays, the others go on
-rising (progressive filling; Bertsekas & Gallager, Data Networks, 6.5.2). A link counts a byte as `cost` bytes where a
-flow's access pattern wastes part of it (DRAM efficiency).
+"""Shared memory in time: flows of bytes that share links fairly.
 
 A flow completes by identity: the wake-up is set for the flow whose turn it is, and that flow is done when it comes,
 whatever a float says is left.
@@ -11,138 +6,109 @@ whatever a float says is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil, inf
+from typing import Final
 
 from simpy import Environment
 from simpy.events import Event
 
 from socsim.sim.alarm import Alarm, Signal
+from socsim.sim.sharing import DMA, Path, fair_shares
 
-PS_PER_S = 1_000_000_000_000
-ROUNDING_PS = 1e-3
-"""A completion this close above a picosecond is on it: float rounding, not time."""
+PS_PER_S: Final = 1_000_000_000_000
+ROUNDING_PS: Final = 1e-3
+"""A time this close above a picosecond is on it: float rounding, not time."""
+NEVER_PS: Final = 1 << 62
 
 
-@dataclass(slots=True, eq=False)
-class Link:
-    """A capacity that flows share. `pool` links are shared by devices; the others belong to one port or kernel."""
-
-    name: str
-    capacity_bytes_per_s: float
-    pool: bool = False
-    shared_fraction: float = 1.0
-    """Share of the capacity that is left while several requesters are active on it."""
+def whole_ps(seconds: float) -> int:
+    """The picosecond at which something that takes `seconds` is over."""
+    return ceil(seconds * PS_PER_S - ROUNDING_PS)
 
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """Bytes on their way. `limited_ps` counts the time for which a pool ("memory") or a port or cap ("dma") held it."""
+    """Bytes on their way."""
 
     number: int
     requester: str
     remaining_bytes: float
-    links: tuple[tuple[Link, float], ...]
-    """(link, cost): a byte of this flow takes `cost` bytes of the link."""
+    path: Path
     weight: float
     cap_bytes_per_s: float
+    cap_cause: str
     done: Signal
     rate_bytes_per_s: float = 0.0
-    cause: str = "dma"
-    limited_ps: dict[str, int] = field(default_factory=lambda: {"memory": 0, "dma": 0})
+    cause: str = ""
+    """What holds it at its present rate."""
+    limited_ps: dict[str, int] = field(default_factory=dict)
+    """Time for which each cause has held it."""
+    rates: list[tuple[int, float]] = field(default_factory=list)
+    """(time, bytes/s from then on)."""
 
     def advance(self, elapsed_ps: int) -> None:
         """Move the bytes of `elapsed_ps` at the present rate."""
-        if elapsed_ps:
-            self.remaining_bytes = max(0.0, self.remaining_bytes - self.rate_bytes_per_s * (elapsed_ps / PS_PER_S))
-            self.limited_ps[self.cause] += elapsed_ps
+        self.remaining_bytes = max(0.0, self.remaining_bytes - self.rate_bytes_per_s * (elapsed_ps / PS_PER_S))
+        self.limited_ps[self.cause] = self.limited_ps.get(self.cause, 0) + elapsed_ps
+
+    def set_rate(self, rate_bytes_per_s: float, cause: str, now_ps: int) -> None:
+        """Go on at another rate."""
+        self.cause = cause
+        if rate_bytes_per_s != self.rate_bytes_per_s or not self.rates:
+            self.rate_bytes_per_s = rate_bytes_per_s
+            self.rates.append((now_ps, rate_bytes_per_s))
 
     @property
     def left_ps(self) -> int:
-        """Time to completion at the present rate."""
-        return max(0, ceil(self.remaining_bytes / self.rate_bytes_per_s * PS_PER_S - ROUNDING_PS))
+        """Time to completion at the present rate; NEVER_PS for one that does not move or does not end."""
+        if self.rate_bytes_per_s == 0.0 or self.remaining_bytes == inf:
+            return NEVER_PS
+        return max(0, whole_ps(self.remaining_bytes / self.rate_bytes_per_s))
 
-
-def fair_rates(flows: list[Flow]) -> list[tuple[float, str]]:
-    """Weighted max-min fair (rate in bytes/s, what stops it) of each flow, in order."""
-    used: dict[Link, float] = {}
-    rates: dict[int, tuple[float, str]] = {}
-    capacity = {link: _capacity(link, flows) for flow in flows for link, _ in flow.links}
-    active = list(flows)
-    while active:
-        level, stop = _next_stop(active, capacity, used)
-        for flow in _stopped(active, level, stop):
-            cause = "memory" if stop is not None and stop.pool else "dma"
-            rate = level * flow.weight
-            rates[flow.number] = (rate, cause)
-            for link, cost in flow.links:
-                used[link] = used.get(link, 0.0) + rate * cost
-        active = [flow for flow in active if flow.number not in rates]
-    return [rates[flow.number] for flow in flows]
-
-
-def _capacity(link: Link, flows: list[Flow]) -> float:
-    requesters = {flow.requester for flow in flows if any(one is link for one, _ in flow.links)}
-    return link.capacity_bytes_per_s * (link.shared_fraction if len(requesters) > 1 else 1.0)
-
-
-def _next_stop(active: list[Flow], capacity: dict[Link, float], used: dict[Link, float]) -> tuple[float, Link | None]:
-    """The level (rate per unit of weight) at which the first link fills or the first cap is reached."""
-    level, stop = inf, None
-    for link, limit in capacity.items():
-        slope = sum(flow.weight * cost for flow in active for one, cost in flow.links if one is link)
-        if slope > 0.0:
-            at = max(0.0, limit - used.get(link, 0.0)) / slope
-            if at < level or (at == level and link.pool):  # where port and pool bind at once, the pool is the reason
-                level, stop = at, link
-    cap = min(flow.cap_bytes_per_s / flow.weight for flow in active)
-    return (cap, None) if cap <= level else (level, stop)
-
-
-def _stopped(active: list[Flow], level: float, stop: Link | None) -> list[Flow]:
-    if stop is not None:
-        return [flow for flow in active if any(link is stop for link, _ in flow.links)]
-    return [flow for flow in active if flow.cap_bytes_per_s / flow.weight <= level]
-
-
-Observer = Callable[[list[Flow]], None]
-"""Called with the present flows whenever their rates have changed."""
+    @property
+    def turn(self) -> tuple[int, int]:
+        """Who is done first; of several, the one that started first."""
+        return self.left_ps, self.number
 
 
 class SharedMemory:
     """The DRAM, the fabric and their present flows."""
 
-    def __init__(self, env: Environment, observe: Observer | None = None) -> None:
+    def __init__(self, env: Environment) -> None:
         self._env = env
         self._flows: list[Flow] = []
         self._started = 0
         self._advanced_ps = 0
         self._wake_id = 0
-        self._waking = False
-        self._observe = observe
+        self._is_waking = False
 
     @property
-    def active(self) -> int:
-        """Flows under way."""
-        return len(self._flows)
+    def flows(self) -> tuple[Flow, ...]:
+        """Flows under way, in order of start."""
+        return tuple(self._flows)
 
     @property
     def waiting(self) -> list[str]:
         """Who waits for bytes, for the message of a deadlock."""
-        return [f"{flow.requester}: {flow.remaining_bytes:.0f} bytes left" for flow in self._flows]
+        return [
+            f"{flow.requester} waits for {flow.remaining_bytes:.0f} bytes at {flow.rate_bytes_per_s:g} bytes/s"
+            for flow in self._flows
+        ]
 
     def transfer(
         self,
         requester: str,
-        size_bytes: int,
-        links: tuple[tuple[Link, float], ...],
+        size_bytes: float,
+        path: Path,
         cap_bytes_per_s: float = inf,
         weight: float = 1.0,
+        cap_cause: str = DMA,
     ) -> Flow:
-        """Start moving `size_bytes` > 0; yield the flow's `done` to wait for the last byte."""
+        """Start moving `size_bytes` > 0 (infinite: until `stop`); yield the flow's `done` to wait for the last byte."""
         self._advance()
-        flow = Flow(self._started, requester, float(size_bytes), links, weight, cap_bytes_per_s, Signal(self._env))
+        done = Signal(self._env)
+        flow = Flow(self._started, requester, float(size_bytes), path, weight, cap_bytes_per_s, cap_cause, done)
         self._started += 1
         self._flows.append(flow)
         self._share()
@@ -156,46 +122,42 @@ class SharedMemory:
             self._share()
 
     def _advance(self) -> None:
-        elapsed = int(self._env.now) - self._advanced_ps
+        now = int(self._env.now)
+        elapsed = now - self._advanced_ps
         if elapsed:
             for flow in self._flows:
                 flow.advance(elapsed)
-            self._advanced_ps += elapsed
+            self._advanced_ps = now
 
     def _share(self) -> None:
         """Give every flow its fair rate and set the wake-up for the one whose turn is next."""
-        if self._waking:
+        if self._is_waking:
             return
-        for flow, (rate, cause) in zip(self._flows, fair_rates(self._flows), strict=True):
-            flow.rate_bytes_per_s, flow.cause = rate, cause
-        if self._observe is not None:
-            self._observe(self._flows)
-        if self._flows:
-            self._wake_id += 1
-            turn = min(self._flows, key=_turn)
-            _arm_wake(self, self._wake_id, turn, turn.left_ps)
+        self._wake_id += 1
+        if not self._flows:
+            return
+        for flow, (rate, cause) in zip(self._flows, fair_shares(self._flows), strict=True):
+            flow.set_rate(rate, cause, self._advanced_ps)
+        first = min(self._flows, key=lambda flow: flow.turn)
+        left_ps = first.left_ps
+        if left_ps < NEVER_PS:
+            self._arm(self._wake_id, first, left_ps)
 
-    def _wake(self, wake_id: int, turn: Flow) -> None:
-        if wake_id != self._wake_id:
-            return
+    def _arm(self, wake_id: int, first: Flow, delay_ps: int) -> None:
+        def wake(_: Event) -> None:
+            if wake_id == self._wake_id:
+                self._complete(first)
+
+        Alarm(self._env).arm(delay_ps, wake)
+
+    def _complete(self, first: Flow) -> None:
+        """It is the turn of `first`; flows that end in the same picosecond end with it."""
         self._advance()
-        finished = [flow for flow in self._flows if flow is turn or flow.left_ps == 0]
+        finished = [flow for flow in self._flows if flow is first or flow.left_ps == 0]
         self._flows = [flow for flow in self._flows if flow not in finished]
-        self._waking = True
+        self._is_waking = True
         for flow in finished:
             flow.remaining_bytes = 0.0
             flow.done.fire()
-        self._waking = False
+        self._is_waking = False
         self._share()
-
-
-def _turn(flow: Flow) -> tuple[int, int]:
-    return flow.left_ps, flow.number
-
-
-def _arm_wake(memory: SharedMemory, wake_id: int, turn: Flow, delay_ps: int) -> None:
-    def wake(_: Event) -> None:
-        memory._wake(wake_id, turn)
-
-    Alarm(memory._env).arm(delay_ps, wake)
-

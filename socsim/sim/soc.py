@@ -2,53 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from math import inf
 
 from simpy import AllOf, Environment
 from simpy.events import Event
 
+from socsim.errors import DeadlockError
 from socsim.hardware.devices import machine_of
 from socsim.hardware.platform import PlatformSpec
 from socsim.mapping.kernel import Stage
-from socsim.sim.compute_unit import ComputeUnit, Route
-from socsim.sim.memory import Link, SharedMemory
-from socsim.sim.tracks import KernelTable
-from socsim.timeline.recorder import Recorder
+from socsim.sim.compute_unit import ComputeUnit, Route, Sink
+from socsim.sim.memory import SharedMemory
+from socsim.sim.sharing import Link
 from socsim.workload.spec import Qos
 
 Clocks = Mapping[str, float]
 """Clock of each device in Hz."""
+Life = Generator[Event, object, None]
 
 
 class Soc:
     """Shared memory, and a compute unit for each device."""
 
-    def __init__(
-        self, platform: PlatformSpec, kernels: KernelTable, grain: str, qos: Mapping[str, Qos] | None = None
-    ) -> None:
+    def __init__(self, platform: PlatformSpec, grain: str, qos: Mapping[str, Qos] | None = None) -> None:
         self.env = Environment(initial_time=0)
         self.memory = SharedMemory(self.env)
+        self.mixed_efficiency = platform.memory.dram.efficiency.mixed
+        """Of the DRAM while reads and writes of nobody in particular interleave."""
         pools = _pools(platform)
+        self.routes = {name: _route(platform, name, pools, (qos or {}).get(name)) for name in platform.devices}
         self.units = {
-            name: ComputeUnit(
-                self.env, name, self.memory, _route(platform, name, pools, (qos or {}).get(name)), kernels, grain
-            )
-            for name in platform.devices
+            name: ComputeUnit(self.env, name, self.memory, route, grain) for name, route in self.routes.items()
         }
 
-    def run_stage(self, stage: Stage, clocks: Clocks, recorder: Recorder, parent: int) -> Generator[Event, object, None]:
+    def run_stage(self, stage: Stage, clocks: Clocks, sink: Sink) -> Life:
         """The kernels of a stage side by side, until the last is done."""
-        lives = [self.units[kernel.device].run(kernel, clocks[kernel.device], recorder, parent) for kernel in stage]
+        lives = [self.units[kernel.device].run(kernel, clocks[kernel.device], sink) for kernel in stage]
         if len(lives) == 1:
             yield from lives[0]
-        else:
+        elif lives:
             yield AllOf(self.env, [self.env.process(life) for life in lives])
+
+    def run(self, life: Life, waiting: Callable[[], list[str]] = list) -> None:
+        """Let time pass until `life` is over.
+
+        Raises:
+            DeadlockError: nothing is left to happen before; the message says who waits for what, `waiting` first.
+        """
+        process = self.env.process(life)
+        try:
+            self.env.run(until=process)
+        except RuntimeError as error:
+            if process.triggered or self.env.peek() != inf:
+                raise
+            units = (unit.waiting for unit in self.units.values())
+            who = [*waiting(), *filter(None, units), *self.memory.waiting]
+            raise DeadlockError(f"nothing is left to happen at {int(self.env.now)} ps: {'; '.join(who)}") from error
 
     @property
     def events(self) -> int:
         """SimPy events so far."""
-        return int(next(self.env._eid))
+        return int(next(self.env._eid)) - len(self.env._queue)
 
 
 def _pools(platform: PlatformSpec) -> tuple[Link, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 
 from simpy.events import Event
@@ -11,13 +11,32 @@ from socsim.mapping.controller import Progress
 from socsim.mapping.kernel import StepTemplate, TemplateSection
 from socsim.mapping.lowering import Program
 from socsim.sim.alarm import Alarm
-from socsim.sim.lives import Lives
-from socsim.sim.power_track import PowerTrack
+from socsim.sim.journal import Journal, Section
+from socsim.sim.kernel_run import KernelTable
+from socsim.sim.lives import Life, Lives
+from socsim.sim.power_track import IDLE, PowerTrack
 from socsim.sim.soc import Clocks, Soc
-from socsim.timeline.columns import LAYER, PHASE, REQUEST, STEP, WAIT
-from socsim.timeline.recorder import OUTSIDE, Block, Recorder, chain
+from socsim.timeline.block import NO_KERNEL, OUTSIDE
+from socsim.timeline.columns import PHASE, REQUEST, STEP, WAIT
+from socsim.timeline.recorder import Recorder
 
 Run = Generator[Event, object, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """Where a stream writes."""
+
+    recorder: Recorder
+    kernels: KernelTable
+    power: Mapping[str, PowerTrack]
+    record: str = "kernel"
+    label: str = ""
+    """Before the names of its tracks; empty for the request that the run is about."""
+
+    def journal(self) -> Journal:
+        """Takes what its kernels do."""
+        return Journal(self.recorder, self.kernels, self.record, self.label)
 
 
 @dataclass(slots=True)
@@ -31,60 +50,82 @@ class Outcome:
 
 
 class RequestStream:
-    """Runs one program. With `lives` its steps are replayed as one event each; without, every kernel is simulated."""
+    """Runs one program: with `lives`, sections are replayed as one event each; without, all kernels are simulated."""
 
     def __init__(
         self,
         soc: Soc,
         program: Program,
-        recorder: Recorder,
+        book: Book,
         clocks: Clocks,
-        power: dict[str, PowerTrack],
         lives: Lives | None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
         self._soc = soc
         self._program = program
-        self._recorder = recorder
+        self._recorder = book.recorder
+        self._label = book.label
+        self._power = book.power
+        self._journal = book.journal()
         self._clocks = clocks
-        self._power = power
         self._lives = lives
         self._progress = progress
         self._alarm = Alarm(soc.env)
+        self._open_rows: dict[int, None] = {}
         self.outcome = Outcome()
         self.waiting_for = "its first step"
 
     def run(self) -> Run:
         """The request, from its start to its last token."""
-        recorder, outcome = self._recorder, self.outcome
+        outcome = self.outcome
         request = self._open(REQUEST, REQUEST, OUTSIDE)
-        phase, phase_row = "", request
+        phase, phase_row = "", OUTSIDE
         while (step := self._program.controller.next_step(Progress(outcome.steps, len(outcome.tokens_ps)))) is not None:
             if step.phase != phase:
                 if phase:
-                    recorder.close(phase_row, self._now)
+                    self._close(phase_row)
                 phase, phase_row = step.phase, self._open(PHASE, step.phase, request)
             yield from self._step(step, phase_row)
         outcome.end_ps = self._now
-        for row in (request, phase_row):
-            recorder.close(row, self._now)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close what is open: the request is over, or the run is."""
+        self._journal.abandon(self._now)
+        for row in tuple(self._open_rows):
+            self._close(row)
 
     @property
     def _now(self) -> int:
         return int(self._soc.env.now)
 
     def _open(self, kind: str, name: str, parent: int) -> int:
-        recorder = self._recorder
-        return recorder.open(recorder.name(kind), recorder.name(kind), recorder.name(name), -1, parent, self._now)
+        """Open a span on the stream's track of a kind."""
+        index, recorder = self._recorder.name, self._recorder
+        row = recorder.open(index(self._label + kind), index(kind), index(name), NO_KERNEL, parent, self._now)
+        self._open_rows[row] = None
+        return row
+
+    def _close(self, row: int) -> None:
+        del self._open_rows[row]
+        self._recorder.close(row, self._now)
 
     def _step(self, step: StepTemplate, parent: int) -> Run:
         row = self._open(STEP, step.phase, parent)
         self.waiting_for = f"step {self.outcome.steps} ({step.phase}, context {step.context})"
-        yield from self._host(step.host_before_ps, row)
+        if step.host_before_ps:
+            yield from self._host(step.host_before_ps, row)
+        start = self._now
         for section in step.sections:
-            yield from self._section(section, row)
-        yield from self._host(step.host_after_ps, row)
-        self._recorder.close(row, self._now)
+            names = self._names(section)
+            if self._lives is None:
+                yield from self._expand(section, names, row)
+            elif names:
+                yield from self._replay(section, Section(names, row, self._now), self._lives)
+        self._journal.end_sections(row, start, self._now)
+        if step.host_after_ps:
+            yield from self._host(step.host_after_ps, row)
+        self._close(row)
         self._count(step)
 
     def _count(self, step: StepTemplate) -> None:
@@ -98,64 +139,55 @@ class RequestStream:
             self._progress(len(outcome.tokens_ps) / max(1, self._program.output_tokens))
 
     def _host(self, length_ps: int, row: int) -> Run:
-        """The runtime's own time on the host CPU."""
+        """The runtime's own time on the host CPU, which keeps the memory awake."""
         host, recorder, start = self._program.host_device, self._recorder, self._now
-        if not length_ps:
-            return
-        yield self._alarm.arm(length_ps)
-        track = recorder.name(f"{host or self._program.device}.host")
-        recorder.span(track, recorder.name(WAIT), recorder.name("host"), -1, row, start, self._now)
         if host is not None:
-            self._power[host].busy(start, self._now)
-
-    def _section(self, section: TemplateSection, row: int) -> Run:
-        if self._lives is None:
-            yield from self._expand(section, row)
-            return
-        start, names = self._now, self._names(section)
-        block = self._layer_block(section, self._lives)
-        self._recorder.replay(block, start, row, section.count, names)
-        self._mark_busy(section, start)
-        if block.duration_ps:
-            yield self._alarm.arm(block.duration_ps * section.count)
-
-    def _layer_block(self, section: TemplateSection, lives: Lives) -> Block:
-        layer = self._recorder.name(LAYER)
-        stages = [lives.life(stage, self._clocks) for stage in section.stages]
-        return chain(stages, (layer, layer, self._names(section)[0], -1))
-
-    def _expand(self, section: TemplateSection, row: int) -> Run:
-        recorder, layer = self._recorder, self._recorder.name(LAYER)
-        for name in self._names(section):
-            layer_row = recorder.open(layer, layer, name, -1, row, self._now)
-            for stage in section.stages:
-                start = self._now
-                yield from self._soc.run_stage(stage, self._clocks, recorder, layer_row)
-                for kernel in stage:
-                    self._busy(kernel.device, start, self._now)
-            recorder.close(layer_row, self._now)
+            self._power[host].begin(start)
+            self._power["dram"].begin(start, IDLE)
+        yield self._alarm.arm(length_ps)
+        if host is not None:
+            self._power[host].end(self._now)
+            self._power["dram"].end(self._now, IDLE)
+        track = recorder.name(f"{self._label}{host or self._program.device}.host")
+        recorder.span(track, recorder.name(WAIT), recorder.name("host"), NO_KERNEL, row, start, self._now)
 
     def _names(self, section: TemplateSection) -> tuple[int, ...]:
-        if section.first_layer < 0:
-            return (self._recorder.name("outside"),) * section.count
-        return tuple(self._recorder.name(f"layer {section.first_layer + i}") for i in range(section.count))
+        """Names of the section's layers."""
+        name, first = self._recorder.name, section.first_layer
+        if first < 0:
+            return (name("outside"),) * section.count
+        return tuple([name(f"layer {layer}") for layer in range(first, first + section.count)])
 
-    def _mark_busy(self, section: TemplateSection, start_ps: int) -> None:
-        """The power states of a replayed section: stage by stage where devices take turns, else as a whole."""
-        assert self._lives is not None
-        stages = [(stage, self._lives.life(stage, self._clocks).duration_ps) for stage in section.stages]
-        devices = {kernel.device for stage, _ in stages for kernel in stage}
-        if len(devices) == 1:
-            length = sum(duration for _, duration in stages) * section.count
-            self._busy(devices.pop(), start_ps, start_ps + length)
+    def _expand(self, section: TemplateSection, names: tuple[int, ...], row: int) -> Run:
+        """Every kernel of every layer, simulated."""
+        journal = self._journal
+        for name in names:
+            journal.open_layer(name, row, self._now)
+            for stage in section.stages:
+                yield from self._soc.run_stage(stage, self._clocks, journal.ran)
+            journal.close_layer(self._now)
+
+    def _replay(self, section: TemplateSection, where: Section, lives: Lives) -> Run:
+        """All layers as one event."""
+        stages = [lives.life(stage, self._clocks) for stage in section.stages]
+        self._journal.replay(stages, where)
+        self._mark_work(stages, where)
+        length = sum(life.duration_ps for life in stages) * len(where.names)
+        if length:
+            yield self._alarm.arm(length)
+
+    def _mark_work(self, stages: list[Life], where: Section) -> None:
+        """The power states of replayed layers: as a whole where one device runs them all, else run by run."""
+        layer_ps, start = sum(life.duration_ps for life in stages), where.start_ps
+        devices = list(dict.fromkeys(run.kernel.device for life in stages for run in life.runs))
+        if not devices:
             return
-        at = start_ps
-        for _ in range(section.count):
-            for stage, duration in stages:
-                for kernel in stage:
-                    self._busy(kernel.device, at, at + duration)
-                at += duration
-
-    def _busy(self, device: str, start_ps: int, end_ps: int) -> None:
-        self._power[device].busy(start_ps, end_ps)
-        self._power["dram"].busy(start_ps, end_ps)
+        self._power["dram"].work(start, start + layer_ps * len(where.names))
+        if len(devices) == 1:
+            self._power[devices[0]].work(start, start + layer_ps * len(where.names))
+            return
+        for _ in where.names:
+            for life in stages:
+                for run in life.runs:
+                    self._power[run.kernel.device].work(start + run.busy_from_ps, start + run.end_ps)
+                start += life.duration_ps

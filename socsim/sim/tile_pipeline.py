@@ -2,116 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from math import inf
-from typing import Protocol
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Final
 
 from simpy import Environment
 from simpy.events import Event
 
 from socsim.mapping.kernel import Kernel
 from socsim.sim.alarm import Alarm, Signal
-from socsim.sim.memory import Flow, Link, SharedMemory
+from socsim.sim.memory import Flow
 
-BUFFERS = 2
-"""Tiles that may be loaded ahead of the one whose compute is not finished: double buffering."""
-
-Moves = list[tuple[int, int, str]]
-"""(start_ps, end_ps, cause) of a kernel's bytes: one entry whose length is the time in which bytes moved."""
-
-
-class Shares(Protocol):
-    """What a device may take of the memory."""
-
-    @property
-    def weight(self) -> float: ...
-    @property
-    def cap_bytes_per_s(self) -> float: ...
+BUFFERS: Final = 2
+"""Input tiles on the chip at a time, the one that is computed included; likewise output tiles: double buffering."""
+Life = Generator[Event, object, None]
+Interval = tuple[int, int]
 
 
 class Gate:
-    """A count that only rises, and those who wait until it has reached a number."""
+    """A count that only rises, and the one who waits until it has reached a number."""
 
     def __init__(self, env: Environment) -> None:
         self._env = env
         self.level = 0
-        self._waiting: list[tuple[int, Signal]] = []
+        self._awaited = 0
+        self._signal: Signal | None = None
 
     def raise_by_one(self) -> None:
-        """Count one more and let those through who waited for it."""
+        """Count one more and let the one through who waited for it."""
         self.level += 1
-        ready = [signal for number, signal in self._waiting if number <= self.level]
-        self._waiting = [(number, signal) for number, signal in self._waiting if number > self.level]
-        for signal in ready:
+        if self._signal is not None and self.level >= self._awaited:
+            signal, self._signal = self._signal, None
             signal.fire()
 
     def reach(self, number: int) -> Signal:
-        """Fires when the count reaches `number`; only to be waited for while it has not."""
-        signal = Signal(self._env)
-        self._waiting.append((number, signal))
-        return signal
+        """Fires when the count reaches `number`; only to be waited for while it has not, and by one process."""
+        self._awaited, self._signal = number, Signal(self._env)
+        return self._signal
+
+
+@dataclass(slots=True)
+class Moves:
+    """When and why a kernel's bytes moved."""
+
+    moving_ps: int = 0
+    limited_ps: dict[str, int] = field(default_factory=dict)
+    load: Interval | None = None
+    drain: Interval | None = None
+
+    def add(self, flow: Flow, start_ps: int, end_ps: int, *, is_drain: bool) -> None:
+        """A tile's bytes have moved."""
+        self.moving_ps += end_ps - start_ps
+        for cause, length in flow.limited_ps.items():
+            self.limited_ps[cause] = self.limited_ps.get(cause, 0) + length
+        self.note(start_ps, end_ps, is_drain=is_drain)
+
+    def note(self, start_ps: int, end_ps: int, *, is_drain: bool) -> None:
+        """Bytes have been read, or written (`is_drain`), between these times."""
+        if is_drain:
+            self.drain = (self.drain[0] if self.drain else start_ps, end_ps)
+        else:
+            self.load = (self.load[0] if self.load else start_ps, end_ps)
+
+    @property
+    def span(self) -> Interval:
+        """From the first to the last byte."""
+        moves = [interval for interval in (self.load, self.drain) if interval is not None]
+        return min(start for start, _ in moves), max(end for _, end in moves)
+
+
+Transfer = Callable[[int], Flow]
+"""Starts a flow of so many bytes."""
 
 
 class TilePipeline:
-    """Runs the tiles of one kernel after another."""
+    """Runs the tiles of one kernel after another.
 
-    def __init__(self, env: Environment, requester: str, memory: SharedMemory) -> None:
+    One queue moves their bytes, in order: a load as soon as compute has freed a buffer, then the drain of the tile just
+    computed. So a device never has two flows at a time, and shares the memory with others as at kernel grain.
+    """
+
+    def __init__(self, env: Environment) -> None:
         self._env = env
-        self._requester = requester
-        self._memory = memory
         self._alarm = Alarm(env)
 
-    def run(
-        self, kernel: Kernel, compute_ps: int, links: tuple[tuple[Link, float], ...], shares: Shares
-    ) -> Generator[Event, object, Moves]:
-        """The kernel's tiles; returns when and why its bytes moved."""
-        start = int(self._env.now)
-        loaded, computed = Gate(self._env), Gate(self._env)
-        self._limits = {"memory": 0, "dma": 0}
-        self._env.process(self._load(kernel, links, shares, loaded, computed))
-        drained = self._env.process(self._drain(kernel, links, shares, computed))
+    def run(self, kernel: Kernel, compute_ps: int, transfer: Transfer, moves: Moves) -> Life:
+        """The kernel's tiles; notes in `moves` when its bytes moved."""
+        loaded, computed, drained = Gate(self._env), Gate(self._env), Gate(self._env)
+        queue = self._env.process(_move(self._env, kernel, transfer, moves, (loaded, computed, drained)))
         for tile in range(kernel.tiles):
             if loaded.level <= tile:
                 yield loaded.reach(tile + 1)
-            length = _part(compute_ps, tile, kernel.tiles)
+            if drained.level <= tile - BUFFERS:
+                yield drained.reach(tile - BUFFERS + 1)
+            length = part(compute_ps, tile, kernel.tiles)
             if length:
                 yield self._alarm.arm(length)
             computed.raise_by_one()
-        if not drained.processed:
-            yield drained
-        moving = min(sum(self._limits.values()), int(self._env.now) - start)
-        return [(start, start + moving, max(self._limits, key=lambda cause: self._limits[cause]))]
+        if not queue.processed:
+            yield queue
 
-    def _load(
-        self, kernel: Kernel, links: tuple[tuple[Link, float], ...], shares: Shares, loaded: Gate, computed: Gate
-    ) -> Generator[Event, object, None]:
-        for tile in range(kernel.tiles):
-            if tile - computed.level >= BUFFERS:
-                yield computed.reach(tile - BUFFERS + 1)
-            yield from self._move(_part(kernel.read_bytes, tile, kernel.tiles), links, shares)
+
+def _move(env: Environment, kernel: Kernel, transfer: Transfer, moves: Moves, gates: tuple[Gate, Gate, Gate]) -> Life:
+    """The queue of loads and drains."""
+    loaded, computed, drained = gates
+    for tile in range(-BUFFERS, kernel.tiles):
+        if tile >= 0 and computed.level <= tile:
+            yield computed.reach(tile + 1)
+        if tile + BUFFERS < kernel.tiles:
+            yield from _tile(env, kernel.read_bytes, tile + BUFFERS, kernel.tiles, transfer, moves, is_drain=False)
             loaded.raise_by_one()
+        if tile >= 0:
+            yield from _tile(env, kernel.write_bytes, tile, kernel.tiles, transfer, moves, is_drain=True)
+            drained.raise_by_one()
 
-    def _drain(
-        self, kernel: Kernel, links: tuple[tuple[Link, float], ...], shares: Shares, computed: Gate
-    ) -> Generator[Event, object, None]:
-        for tile in range(kernel.tiles):
-            if computed.level <= tile:
-                yield computed.reach(tile + 1)
-            yield from self._move(_part(kernel.write_bytes, tile, kernel.tiles), links, shares)
 
-    def _move(
-        self, size_bytes: int, links: tuple[tuple[Link, float], ...], shares: Shares
-    ) -> Generator[Event, object, None]:
-        if not size_bytes:
-            return
-        flow: Flow = self._memory.transfer(
-            self._requester, size_bytes, links, min(inf, shares.cap_bytes_per_s), shares.weight
-        )
+def _tile(
+    env: Environment, total_bytes: int, tile: int, tiles: int, transfer: Transfer, moves: Moves, *, is_drain: bool
+) -> Life:
+    """The bytes of one tile."""
+    size_bytes = part(total_bytes, tile, tiles)
+    if size_bytes:
+        start, flow = int(env.now), transfer(size_bytes)
         yield flow.done
-        for cause, elapsed in flow.limited_ps.items():
-            self._limits[cause] += elapsed
+        moves.add(flow, start, int(env.now), is_drain=is_drain)
 
 
-def _part(total: int, part: int, parts: int) -> int:
-    """The `part`-th of `parts` nearly equal integer parts that sum to `total`."""
-    return (part + 1) * total // parts - part * total // parts
+def part(total: int, index: int, parts: int) -> int:
+    """The `index`-th of `parts` nearly equal integer parts that sum to `total`."""
+    return (index + 1) * total // parts - index * total // parts

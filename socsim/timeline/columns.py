@@ -13,7 +13,15 @@ STATE_COLUMNS = ("track", "state", "start_ps", "end_ps")
 COUNTER_COLUMNS = ("track", "time_ps", "value")
 
 REQUEST, PHASE, STEP, LAYER, KERNEL, LOAD, COMPUTE, DRAIN, WAIT = (
-    "request", "phase", "step", "layer", "kernel", "load", "compute", "drain", "wait",
+    "request",
+    "phase",
+    "step",
+    "layer",
+    "kernel",
+    "load",
+    "compute",
+    "drain",
+    "wait",
 )
 """Kinds of spans, outermost first. A wait is named by its cause:
 launch, latency, memory, dma, dependency, device, dvfs, throttle, host."""

@@ -1,124 +1,73 @@
 """The recorder: cheap capture while time runs, columns at the end.
 
-Rows are appended as tuples of integers. A *block* is a set of rows recorded once and entered again at later times, as
-often as there are identical layers: the way replayed kernels and steps enter the timeline without being written row by
-row. Blocks stay references until the timeline is closed, so a long run holds each row once.
+Rows are appended one by one, or entered as blocks (`socsim.timeline.block`): rows recorded once that stand for every
+replay of theirs. Appended rows are packed into columns every now and then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from socsim.timeline.block import OUTSIDE, Block, CounterRow, Entry, Heads, Patterns, Row, Shape, shape_of
 from socsim.timeline.timeline import Counters, Spans, States, Timeline
 
-IntTable = NDArray[np.int64]
-OUTSIDE = -1
-"""Parent of a block's outermost rows: replaced by the parent under which the block is entered."""
-SPAN_WIDTH, STATE_WIDTH, COUNTER_WIDTH = 7, 4, 2
-NAME, PARENT, START = 2, 4, 5
+PACKED_ROWS: Final = 1 << 14
+"""Rows that are packed at a time: as tuples they take eight times the memory."""
+SPAN_TYPES: Final = (np.int32,) * 5 + (np.int64,) * 2
+COUNTER_TYPES: Final = (np.int32, np.int64, np.float64)
+STATE_TYPES: Final = (np.int32, np.int32, np.int64, np.int64)
+Columns = list[NDArray[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Rows relative to a start time and, for parents, to the block's first row (`OUTSIDE` for its outermost rows)."""
+class Table:
+    """Rows that are appended as tuples and packed into columns."""
 
-    spans: IntTable
-    """Rows x 7, columns as in the span table."""
-    counter_ints: IntTable
-    """Rows x 2: track, time."""
-    counter_values: NDArray[np.float64]
-    duration_ps: int
+    def __init__(self, *types: Any) -> None:
+        self._types = types
+        self._rows: list[tuple[Any, ...]] = []
+        self._packed: list[Columns] = []
 
+    def append(self, row: tuple[Any, ...]) -> None:
+        """Append a row."""
+        self._rows.append(row)
+        if len(self._rows) >= PACKED_ROWS:
+            self._pack()
 
-def chain(blocks: Sequence[Block], head: tuple[int, int, int, int] | None = None) -> Block:
-    """Blocks one after another as one block; `head` (track, kind, name, kernel) encloses them in a span of its own."""
-    first = 0 if head is None else 1
-    parent = OUTSIDE if head is None else 0
-    spans, ints, elapsed = [], [], 0
-    for block in blocks:
-        rows, counts = block.spans.copy(), block.counter_ints.copy()
-        rows[:, PARENT] = np.where(rows[:, PARENT] == OUTSIDE, parent, rows[:, PARENT] + first)
-        rows[:, START:] += elapsed
-        counts[:, 1] += elapsed
-        spans.append(rows)
-        ints.append(counts)
-        first += len(rows)
-        elapsed += block.duration_ps
-    if head is not None:
-        spans.insert(0, np.array([[*head, OUTSIDE, 0, elapsed]], dtype=np.int64))
-    values = [block.counter_values for block in blocks]
-    counters = _stack(ints, COUNTER_WIDTH), np.concatenate([np.empty(0), *values])
-    return Block(_stack(spans, SPAN_WIDTH), *counters, elapsed)
+    def parts(self) -> list[Columns]:
+        """Everything appended, as columns; the table is empty after it."""
+        self._pack()
+        parts, self._packed = self._packed, []
+        return parts
 
+    def columns(self) -> Columns:
+        """Everything appended, as one column each; the table is empty after it."""
+        parts = self.parts() or [empty(0, self._types)]
+        return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A block at a place in the timeline, `count` times in a row; `names` renames its first span each time."""
-
-    block: Block
-    start_ps: int
-    parent: int
-    first_row: int
-    count: int = 1
-    names: tuple[int, ...] = ()
-
-    @property
-    def rows(self) -> int:
-        """Span rows that it stands for."""
-        return len(self.block.spans) * self.count
-
-    def spans(self) -> IntTable:
-        """The absolute rows."""
-        rows = len(self.block.spans)
-        table = np.tile(self.block.spans, (self.count, 1))
-        turn = np.repeat(np.arange(self.count), rows)
-        inner = table[:, PARENT] != OUTSIDE
-        table[:, PARENT] = np.where(inner, table[:, PARENT] + turn * rows + self.first_row, self.parent)
-        table[:, START:] += (turn * self.block.duration_ps + self.start_ps)[:, None]
-        if self.names:
-            table[::rows, NAME] = self.names
-        return table
-
-    def counters(self) -> tuple[IntTable, NDArray[np.float64]]:
-        """The absolute rows: (track, time), value."""
-        ints = np.tile(self.block.counter_ints, (self.count, 1))
-        turn = np.repeat(np.arange(self.count), len(self.block.counter_ints))
-        ints[:, 1] += turn * self.block.duration_ps + self.start_ps
-        return ints, np.tile(self.block.counter_values, self.count)
-
-
-@dataclass(slots=True)
-class _Loose:
-    """Rows that are not in a block yet."""
-
-    spans: list[tuple[int, ...]] = field(default_factory=list)
-    counter_ints: list[tuple[int, int]] = field(default_factory=list)
-    counter_values: list[float] = field(default_factory=list)
-
-    def block(self, first_row: int, duration_ps: int = 0) -> Block:
-        """The rows as a block at time 0 whose first row is `first_row`."""
-        spans = np.array(self.spans, dtype=np.int64).reshape(len(self.spans), SPAN_WIDTH)
-        if len(spans):
-            spans[:, PARENT] = np.where(spans[:, PARENT] == OUTSIDE, OUTSIDE, spans[:, PARENT] - first_row)
-        ints = np.array(self.counter_ints, dtype=np.int64).reshape(len(self.counter_ints), COUNTER_WIDTH)
-        return Block(spans, ints, np.array(self.counter_values, dtype=np.float64), duration_ps)
+    def _pack(self) -> None:
+        if self._rows:
+            columns = zip(zip(*self._rows, strict=True), self._types, strict=True)
+            self._packed.append([np.array(column, dtype) for column, dtype in columns])
+            self._rows = []
 
 
 class Recorder:
-    """Collects what happens. One recorder per run; `timeline` closes it. Recorders may share a name table."""
+    """Collects what happens. One recorder per run; `timeline` closes it."""
 
-    def __init__(self, names: dict[str, int] | None = None) -> None:
-        self.names: dict[str, int] = {} if names is None else names
-        self._entries: list[_Entry] = []
-        self._entered_rows = 0
-        self._loose = _Loose()
-        self._states: list[tuple[int, int, int, int]] = []
-        self._late_ends: dict[int, int] = {}
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self._rows = 0
+        self._spans = Table(np.int64, *SPAN_TYPES)
+        self._counters = Table(*COUNTER_TYPES)
+        self._states = Table(*STATE_TYPES)
+        self._late_ends = Table(np.int64, np.int64)
+        self._entries: list[Entry] = []
+        self._patterns = Patterns()
+        self._shapes: dict[object, Shape] = {}
 
     def name(self, text: str) -> int:
         """The index of a name, adding it on first use."""
@@ -126,8 +75,10 @@ class Recorder:
 
     def span(self, track: int, kind: int, name: int, kernel: int, parent: int, start_ps: int, end_ps: int) -> int:
         """Append a span whose end is known; returns its row."""
-        self._loose.spans.append((track, kind, name, kernel, parent, start_ps, end_ps))
-        return self._entered_rows + len(self._loose.spans) - 1
+        row = self._rows
+        self._spans.append((row, track, kind, name, kernel, parent, start_ps, end_ps))
+        self._rows += 1
+        return row
 
     def open(self, track: int, kind: int, name: int, kernel: int, parent: int, start_ps: int) -> int:
         """Append a span that ends later (`close`); returns its row."""
@@ -135,7 +86,7 @@ class Recorder:
 
     def close(self, row: int, end_ps: int) -> None:
         """End an open span."""
-        self._late_ends[row] = end_ps
+        self._late_ends.append((row, end_ps))
 
     def state(self, track: int, state: int, start_ps: int, end_ps: int) -> None:
         """Append a state; states of no length are left out."""
@@ -144,67 +95,75 @@ class Recorder:
 
     def counter(self, track: int, time_ps: int, value: float) -> None:
         """Append a counter value."""
-        self._loose.counter_ints.append((track, time_ps))
-        self._loose.counter_values.append(value)
+        self._counters.append((track, time_ps, value))
 
-    def replay(self, block: Block, start_ps: int, parent: int, count: int = 1, names: tuple[int, ...] = ()) -> None:
-        """Enter a block `count` times in a row, from `start_ps` on and under a parent."""
-        self._flush()
-        self._enter(_Entry(block, start_ps, parent, self._entered_rows, count, names))
+    def add(self, rows: Sequence[Row], counters: Sequence[CounterRow], parent: int) -> None:
+        """Append rows whose parents are relative to the first of them; the outermost ones lie under `parent`."""
+        first, append = self._rows, self._spans.append
+        for row, (track, kind, name, kernel, inner, start, end) in enumerate(rows, start=first):
+            append((row, track, kind, name, kernel, parent if inner == OUTSIDE else first + inner, start, end))
+        for counter in counters:
+            self._counters.append(counter)
+        self._rows += len(rows)
 
-    def block(self, start_ps: int, end_ps: int) -> Block:
-        """Everything recorded so far as one block relative to `start_ps`."""
-        self._flush()
-        spans = self._span_table()
-        spans[:, START:] -= start_ps
-        ints, values = self._counter_table()
-        ints[:, 1] -= start_ps
-        return Block(spans, ints, values, end_ps - start_ps)
+    def block(self, rows: Sequence[Row], counters: Sequence[CounterRow], duration_ps: int) -> Block:
+        """Rows as a block that `replay` takes; parents and times relative to the first row and the block's start."""
+        return self._patterns.block(rows, counters, duration_ps)
+
+    def replay(
+        self, blocks: tuple[Block, ...], start_ps: int, parent: int, count: int = 1, heads: Heads | None = None
+    ) -> None:
+        """Enter blocks, one after another, `count` times in a row; each turn inside one of `heads`."""
+        if not count or not (blocks or heads):
+            return
+        key = tuple(block.pattern for block in blocks), heads, count
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = shape_of(*key)
+        self._entries.append(Entry(shape, blocks, self._rows, start_ps, parent, heads is not None))
+        self._rows += shape.rows
 
     def timeline(self, **facts: Any) -> Timeline:
         """The closed timeline; `facts` are the fields of Timeline that are not tables."""
-        self._flush()
-        spans, (ints, values) = self._span_table(), self._counter_table()
-        states = np.array(self._states, dtype=np.int64).reshape(len(self._states), STATE_WIDTH)
-        states = states[np.lexsort((states[:, 2], states[:, 0]))]
-        order = np.lexsort((ints[:, 1], ints[:, 0]))
-        return Timeline(
-            names=tuple(self.names),
-            spans=Spans(*_columns(spans)),
-            states=States(*_columns(states)),
-            counters=Counters(ints[order, 0], ints[order, 1], values[order]),
-            **facts,
-        )
+        spans, counters = self._filled()
+        for row, end_ps in self._late_ends.parts():
+            spans.end_ps[row] = end_ps
+        return Timeline(tuple(self.names), spans, _states(self._states.columns()), _in_order(counters), **facts)
 
-    def _enter(self, entry: _Entry) -> None:
-        self._entries.append(entry)
-        self._entered_rows += entry.rows
-
-    def _flush(self) -> None:
-        loose, self._loose = self._loose, _Loose()
-        if loose.spans or loose.counter_ints:
-            self._enter(_Entry(loose.block(self._entered_rows), 0, OUTSIDE, self._entered_rows))
-
-    def _span_table(self) -> IntTable:
-        spans = np.empty((self._entered_rows, SPAN_WIDTH), np.int64)
+    def _filled(self) -> tuple[Spans, Counters]:
+        """All rows; what they came from is let go on the way."""
+        appended = self._counters.columns()
+        at = len(appended[0])
+        total = at + sum(entry.counter_rows for entry in self._entries)
+        spans, counters = Spans(*empty(self._rows, SPAN_TYPES)), Counters(*empty(total, COUNTER_TYPES))
+        for column, values in zip((counters.track, counters.time_ps, counters.value), appended, strict=True):
+            column[:at] = values
         for entry in self._entries:
-            spans[entry.first_row : entry.first_row + entry.rows] = entry.spans()
-        for row, end_ps in self._late_ends.items():
-            spans[row, SPAN_WIDTH - 1] = end_ps
-        return spans
-
-    def _counter_table(self) -> tuple[IntTable, NDArray[np.float64]]:
-        parts = [entry.counters() for entry in self._entries if len(entry.block.counter_values)]
-        values = [values for _, values in parts]
-        return _stack([ints for ints, _ in parts], COUNTER_WIDTH), np.concatenate([np.empty(0), *values])
+            entry.fill(spans, counters, at)
+            at += entry.counter_rows
+        self._entries = []
+        for rows, *columns in self._spans.parts():
+            for column, values in zip(spans.columns, columns, strict=True):
+                column[rows] = values
+        return spans, counters
 
 
-def _columns(table: IntTable) -> list[IntTable]:
-    return [np.ascontiguousarray(table[:, column]) for column in range(table.shape[1])]
+def empty(rows: int, types: tuple[Any, ...]) -> Columns:
+    """Columns that are not filled yet."""
+    return [np.empty(rows, dtype) for dtype in types]
 
 
-def _stack(tables: list[IntTable], width: int) -> IntTable:
-    """Tables below each other; a fresh array, also where there is nothing."""
-    return np.concatenate([np.empty((0, width), np.int64), *tables])
+def _states(columns: Columns) -> States:
+    """The states by track, then time."""
+    order = np.lexsort((columns[2], columns[0]))
+    return States(*(column[order] for column in columns))
 
 
+def _in_order(counters: Counters) -> Counters:
+    """The counters by track, then time; of values at one time, the last one appended stays last."""
+    track, time_ps = counters.track, counters.time_ps
+    later = (track[1:] > track[:-1]) | ((track[1:] == track[:-1]) & (time_ps[1:] >= time_ps[:-1]))
+    if later.all():
+        return counters
+    order = np.lexsort((time_ps, track))
+    return Counters(track[order], time_ps[order], counters.value[order])

@@ -14,13 +14,14 @@ from socsim.timeline.columns import COUNTER_COLUMNS, SPAN_COLUMNS, STATE_COLUMNS
 if TYPE_CHECKING:
     import pandas as pd
 
-IntColumn = NDArray[np.int64]
+IntColumn = NDArray[np.signedinteger[Any]]
+"""Indices in 32 bits, times in 64."""
 
 
 @dataclass(frozen=True)
 class Spans:
     """Columns of equal length; `track`, `kind` and `name` index `Timeline.names`, `kernel` indexes
-    `Timeline.kernels` (-1: none), `parent` is the row of the enclosing span (-1: none)."""
+    `Timeline.kernels` (-1: none), `parent` is the row of the enclosing span (-1: none), always an earlier one."""
 
     track: IntColumn
     kind: IntColumn
@@ -32,6 +33,11 @@ class Spans:
 
     def __len__(self) -> int:
         return len(self.track)
+
+    @property
+    def columns(self) -> tuple[IntColumn, ...]:
+        """In the order of SPAN_COLUMNS."""
+        return self.track, self.kind, self.name, self.kernel, self.parent, self.start_ps, self.end_ps
 
 
 @dataclass(frozen=True)

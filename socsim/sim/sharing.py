@@ -1,0 +1,118 @@
+"""Fair shares: how flows divide the links that they cross. Pure.
+
+Rates rise together, in proportion to the flows' weights, until a link is full or a flow's own cap is reached; who is
+stopped there stays, the others go on rising (progressive filling; Bertsekas & Gallager, Data Networks, 6.5.2). The
+result is weighted max-min fair. A link counts a byte as `cost` bytes where a flow's access pattern wastes part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+MEMORY, DMA, COMPUTE = "memory", "dma", "compute"
+"""What holds a flow: a pool; its port, channel or cap; the compute that eats its bytes."""
+TIE: Final = 1e-9
+"""A pool that fills within this fraction of the level at which something else stops a flow is what limits it."""
+
+
+@dataclass(slots=True, eq=False)
+class Link:
+    """A capacity that flows share. `pool` links are shared by devices; the others belong to one port or kernel."""
+
+    name: str
+    capacity_bytes_per_s: float
+    pool: bool = False
+    shared_fraction: float = 1.0
+    """Share of the capacity that is left while several requesters are active on it."""
+
+
+Path = tuple[tuple[Link, float], ...]
+"""(link, cost) of the links that a flow crosses: each of its bytes takes `cost` bytes of the link."""
+
+
+class Sharer(Protocol):
+    """What the shares depend on."""
+
+    @property
+    def requester(self) -> str: ...
+    @property
+    def path(self) -> Path: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def cap_bytes_per_s(self) -> float: ...
+    @property
+    def cap_cause(self) -> str: ...
+
+
+Share = tuple[float, str]
+"""(bytes/s, what holds the flow there)."""
+
+
+def fair_shares(flows: Sequence[Sharer]) -> list[Share]:
+    """The weighted max-min fair share of each flow, in order."""
+    if len(flows) == 1:
+        return [solo_share(flows[0])]
+    room = _capacities(flows)
+    shares: list[Share | None] = [None] * len(flows)
+    rising = list(range(len(flows)))
+    while rising:
+        level, stop = _next_stop([flows[i] for i in rising], room)
+        for i in rising:
+            if _is_stopped(flows[i], level, stop):
+                rate = level * flows[i].weight
+                shares[i] = rate, _cause(flows[i], stop)
+                for link, cost in flows[i].path:
+                    room[link] = max(0.0, room[link] - rate * cost)
+        rising = [i for i in rising if shares[i] is None]
+    return [share for share in shares if share is not None]
+
+
+def solo_share(flow: Sharer) -> Share:
+    """The share of a flow that is alone on its links."""
+    rate, cause = flow.cap_bytes_per_s, flow.cap_cause
+    for link, cost in flow.path:
+        limit = link.capacity_bytes_per_s / cost
+        if limit < rate or (link.pool and limit <= rate * (1.0 + TIE)):
+            rate, cause = min(rate, limit), MEMORY if link.pool else DMA
+    return rate, cause
+
+
+def _capacities(flows: Sequence[Sharer]) -> dict[Link, float]:
+    """What each link has to give to these flows."""
+    requesters: dict[Link, dict[str, None]] = {}
+    for flow in flows:
+        for link, _ in flow.path:
+            requesters.setdefault(link, {})[flow.requester] = None
+    return {
+        link: link.capacity_bytes_per_s * (link.shared_fraction if len(names) > 1 else 1.0)
+        for link, names in requesters.items()
+    }
+
+
+def _next_stop(rising: Sequence[Sharer], room: dict[Link, float]) -> tuple[float, Link | None]:
+    """The level (rate per unit of weight) at which the first link fills or the first cap is reached."""
+    slopes: dict[Link, float] = {}
+    for flow in rising:
+        for link, cost in flow.path:
+            slopes[link] = slopes.get(link, 0.0) + flow.weight * cost
+    level, stop = min(flow.cap_bytes_per_s / flow.weight for flow in rising), None
+    for link, slope in slopes.items():
+        at = room[link] / slope
+        if at < level or (link.pool and at <= level * (1.0 + TIE)):
+            level, stop = min(level, at), link
+    return level, stop
+
+
+def _is_stopped(flow: Sharer, level: float, stop: Link | None) -> bool:
+    if stop is None:
+        return flow.cap_bytes_per_s / flow.weight <= level
+    return any(link is stop for link, _ in flow.path)
+
+
+def _cause(flow: Sharer, stop: Link | None) -> str:
+    if stop is None:
+        return flow.cap_cause
+    return MEMORY if stop.pool else DMA
