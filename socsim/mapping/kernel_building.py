@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from socsim.hardware.device import PimSpec
 from socsim.hardware.engines.pim import pim_seconds, pim_takes
 from socsim.mapping.actions import energy_actions
 from socsim.mapping.kernel import Kernel, OperatorShare
 from socsim.mapping.rates import Rates, rates_of
-from socsim.mapping.served import Served
+from socsim.mapping.served import Served, served_in_memory
 from socsim.mapping.traffic import Surroundings, Traffic, kernel_traffic, stages
 from socsim.mapping.work import Target, Work, merged_cycles, visible_share, work_of
 from socsim.workload.ops import Kind, Operator
@@ -32,8 +33,8 @@ def build_kernel(
     """The kernel that runs `operators` together on `target`; `attention` marks a fused attention kernel."""
     around = around or Surroundings()
     rates = rates_of(target, around.decode)
-    in_memory = runs_in_memory(target, operators, rates)
-    served = _served(target, operators, attention, around, in_memory)
+    pim = near_memory_engine(target, operators, rates)
+    served = _served(target, operators, attention, around, pim)
     moved = summed(one.traffic for one in served)
     cycles = _cycles(target, served, attention)
     tiles = max(one.traffic.tiles for one in served)
@@ -42,7 +43,7 @@ def build_kernel(
         name=_name(operators, attention),
         kind=_kind(operators, attention),
         device=target.machine.name,
-        engine=_engine(served, in_memory),
+        engine=_engine(served),
         operators=_shares(target, served, rates),
         launch_ps=launch_ps(target, around),
         latency_ps=round(target.latency_s * PS_PER_S) if moved.moved else 0,
@@ -65,15 +66,17 @@ def build_kernel(
     )
 
 
-def runs_in_memory(target: Target, operators: Sequence[Operator], rates: Rates) -> bool:
-    """Whether the products of a kernel run inside the DRAM: an engine is there, takes their rows, and is faster."""
+def near_memory_engine(target: Target, operators: Sequence[Operator], rates: Rates) -> PimSpec | None:
+    """The near-memory engine if it takes the products of a kernel: it is there, has the rows, and is faster."""
     pim = target.machine.pim
+    if pim is None:
+        return None
     products = [o for o in operators if o.kind is Kind.MATMUL]
-    if pim is None or not products or not all(pim_takes(pim, o.m) for o in products):
-        return False
+    if not products or not all(pim_takes(pim, o.m) for o in products):
+        return None
     inside = sum(pim_seconds(pim, o.weight_bytes, o.macs) for o in products)
     weights = Traffic(weight=sum(o.weight_bytes for o in products))
-    return inside < rates.seconds(weights)
+    return pim if inside < rates.seconds(weights) else None
 
 
 def launch_ps(target: Target, around: Surroundings) -> int:
@@ -99,15 +102,15 @@ def summed(parts: Iterable[Traffic]) -> Traffic:
 
 
 def _served(
-    target: Target, operators: Sequence[Operator], attention: bool, around: Surroundings, in_memory: bool
+    target: Target, operators: Sequence[Operator], attention: bool, around: Surroundings, pim: PimSpec | None
 ) -> tuple[Served, ...]:
     """Each operator with its bytes and its work; those behind the first product are its tail."""
     traffic = kernel_traffic(target, operators, attention, around)
     visible = visible_share(target, operators) if attention else 1.0
     first = next((i for i, operator in enumerate(operators) if operator.kind is Kind.MATMUL), len(operators))
     return tuple(
-        Served.in_memory_of(target, operator, moved)
-        if in_memory and operator.kind is Kind.MATMUL
+        served_in_memory(target, pim, operator, moved)
+        if pim is not None and operator.kind is Kind.MATMUL
         else Served(operator, moved, work_of(target, operator, moved.weight_passes, visible, i > first))
         for i, (operator, moved) in enumerate(zip(operators, traffic, strict=True))
     )
@@ -145,8 +148,8 @@ def _kind(operators: Sequence[Operator], attention: bool) -> str:
     return next((o.kind.value for o in operators if o.kind is Kind.MATMUL), operators[0].kind.value)
 
 
-def _engine(served: Sequence[Served], in_memory: bool) -> str:
-    if in_memory:
+def _engine(served: Sequence[Served]) -> str:
+    if any(one.kept_in_memory for one in served):
         return "pim"
     if any(one.work.macs for one in served):
         return "matrix"

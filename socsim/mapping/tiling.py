@@ -7,9 +7,8 @@ Candidates do not depend on the capacity, so a larger memory can only add choice
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -26,8 +25,7 @@ _CHANNEL_BLOCKS: Final = (1, 128, 1024)
 """Input channels of a tile where it does not hold them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """What the search needs of a product: sizes, and bytes of its operands in memory (all `batch` products)."""
 
     m: int
@@ -38,8 +36,7 @@ class Product:
     weight_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """How often each operand is read from memory, and into how many tiles the kernel is cut."""
 
     input_passes: int

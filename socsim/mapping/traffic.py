@@ -9,10 +9,10 @@ leave no trace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 from socsim.mapping.fusion import siblings
 from socsim.mapping.tiling import PARTIAL_SUM_BYTES, Plan, Product, plan_product, streaming_tiles
@@ -46,8 +46,7 @@ class Surroundings:
     """All KV bytes of the step fit the system cache."""
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(NamedTuple):
     """Bytes that one operator moves, and how they differ from its compulsory ones."""
 
     weight: int = 0
@@ -80,8 +79,7 @@ class Traffic:
         return self.activation_read + self.activation_write
 
 
-@dataclass(frozen=True, slots=True)
-class External:
+class External(NamedTuple):
     """Activation tensors of one operator that cross the kernel's edge: bytes of each."""
 
     inputs: tuple[int, ...] = ()
@@ -165,44 +163,37 @@ def kernel_traffic(
     """What each operator of a kernel moves; `attention` marks a fused attention kernel."""
     edges = dataflow(operators)
     plans = _plans(target, operators, around)
-    passes = [plan.weight_passes for plan in plans]
     if attention:
         passes = _flash_passes(target, operators, edges, around)
-        plans = tuple(replace(plan, input_passes=1) for plan in plans)
+        plans = [Plan(1, count, plan.tiles) for plan, count in zip(plans, passes, strict=True)]
     last = len(operators) - 1
     return tuple(
         _traffic(
-            target,
-            operator,
-            edges[i],
-            replace(plans[i], weight_passes=passes[i]),
-            replace(
-                around,
-                input_elsewhere=around.input_elsewhere and i == 0,
-                output_elsewhere=around.output_elsewhere and i == last,
-            ),
+            target, operator, edges[i], plans[i], around.kv_cached,
+            (around.input_elsewhere and i == 0, around.output_elsewhere and i == last),
         )
         for i, operator in enumerate(operators)
-    )
+    )  # fmt: skip
 
 
-def _traffic(target: Target, operator: Operator, edge: External, plan: Plan, around: Surroundings) -> Traffic:
-    """One operator's bytes, tensor by tensor."""
-    reads = _by_home(target, edge.inputs, around.input_elsewhere)
-    writes = _by_home(target, edge.outputs, around.output_elsewhere)
+def _traffic(
+    target: Target, operator: Operator, edge: External, plan: Plan, kv_cached: bool, elsewhere: tuple[bool, bool]
+) -> Traffic:
+    """One operator's bytes, tensor by tensor; `elsewhere`: its input comes from, its output goes to another device."""
+    reads = _by_home(target, edge.inputs, elsewhere[0])
+    writes = _by_home(target, edge.outputs, elsewhere[1])
     again = (plan.input_passes - 1) * operator.activation_bytes
-    cached_input = again > 0 and home(target, operator.activation_bytes, around.input_elsewhere) is Home.CACHE
-    weight = operator.weight_bytes * (plan.weight_passes if operator.weight_bytes else 1)
-    kv_passes = 1 if operator.weight_bytes else plan.weight_passes
-    kv_again = operator.kv_read_bytes * (kv_passes - 1)
-    kv = operator.kv_read_bytes + kv_again + operator.kv_write_bytes
+    cached_input = again > 0 and home(target, operator.activation_bytes, elsewhere[0]) is Home.CACHE
+    weight = operator.weight_bytes * plan.weight_passes
+    kv_again = 0 if operator.weight_bytes else operator.kv_read_bytes * (plan.weight_passes - 1)
+    kv_read, kv_write = operator.kv_read_bytes + kv_again, operator.kv_write_bytes
     return Traffic(
         weight=weight,
-        kv_read=0 if around.kv_cached else operator.kv_read_bytes + kv_again,
-        kv_write=0 if around.kv_cached else operator.kv_write_bytes,
+        kv_read=0 if kv_cached else kv_read,
+        kv_write=0 if kv_cached else kv_write,
         activation_read=reads[Home.MEMORY] + (0 if cached_input else again),
         activation_write=writes[Home.MEMORY],
-        cached=reads[Home.CACHE] + writes[Home.CACHE] + again * cached_input + kv * around.kv_cached,
+        cached=reads[Home.CACHE] + writes[Home.CACHE] + again * cached_input + (kv_read + kv_write) * kv_cached,
         reread=weight - operator.weight_bytes + kv_again + again,
         on_chip=reads[Home.CHIP] + writes[Home.CHIP],
         fused=operator.activation_bytes + operator.output_bytes - sum(reads) - sum(writes),
@@ -219,13 +210,13 @@ def _by_home(target: Target, tensors: tuple[int, ...], elsewhere: bool) -> list[
     return sums
 
 
-def _plans(target: Target, operators: Sequence[Operator], around: Surroundings) -> tuple[Plan, ...]:
+def _plans(target: Target, operators: Sequence[Operator], around: Surroundings) -> list[Plan]:
     """Tiling of each operator; products of the same input are cut together where that moves fewer bytes."""
     plans = [_plan(target, operator, around.input_elsewhere and i == 0) for i, operator in enumerate(operators)]
     for stage in stages(operators):
         if len(stage) > 1 and any(plans[i].input_passes + plans[i].weight_passes > 2 for i in stage):
             _plan_together(target, operators, stage, plans)
-    return tuple(plans)
+    return plans
 
 
 def _plan(target: Target, operator: Operator, elsewhere: bool) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from socsim.hardware.engines.matrix import MatmulShape, accumulation_passes, matrix_cycles
 from socsim.hardware.engines.vector import VectorOps, instructions, softmax_unit_instructions, vector_cycles
@@ -41,8 +41,7 @@ class Target:
         return self._types[formats]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """Work of one operator, at efficiencies of the runtime."""
 
     type: str = ""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from socsim.hardware.device import PimSpec
 
 
-def pim_takes(spec: PimSpec | None, rows: int) -> bool:
-    """Whether the engine exists and takes a product with `rows` rows of activations, batch included."""
-    return spec is not None and 0 < rows <= spec.max_rows
+def pim_takes(spec: PimSpec, rows: int) -> bool:
+    """Whether the engine takes a product with `rows` rows of activations, batch included."""
+    return 0 < rows <= spec.max_rows
 
 
 def pim_seconds(spec: PimSpec, weight_bytes: int, macs: int) -> float:

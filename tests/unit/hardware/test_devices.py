@@ -130,4 +130,3 @@ def test_pim_streams_weights_at_its_own_bandwidth():
     assert pim_seconds(pim, 10**9, 10**8) == pytest.approx(1e-3)
     assert pim_seconds(pim, 10**9, 10**9) == pytest.approx(2e-3)
     assert [pim_takes(pim, rows) for rows in (0, 1, 2, 3)] == [False, True, True, False]
-    assert not pim_takes(None, 1)
