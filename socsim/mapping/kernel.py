@@ -29,8 +29,8 @@ class OperatorShare:
 class Kernel:
     """One launch on one device.
 
-    Time at kernel grain, alone: launch + latency + max(M, C) + min(M, C) / tiles, with C = compute cycles / clock and
-    M = (read + write bytes) / min(rate cap, port, DRAM): the closed form of a two-stage pipeline of equal tiles.
+    Time alone: launch + latency + max(M, C) + what its `tiles` equal tiles cannot overlap (`socsim.sim.overlap`), with
+    C = compute cycles / clock and M = (read + write bytes) / min(rate cap, port, DRAM).
     """
 
     name: str
