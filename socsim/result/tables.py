@@ -122,10 +122,12 @@ def _with_device(table: Any, device: str) -> Any:
 
 
 def _named(index: Any, names: tuple[str, ...]) -> Any:
-    """A dictionary column that holds the names that occur, each once."""
+    """A dictionary column that holds the names that occur, each once and sorted: however a timeline numbers them."""
     import pyarrow as pa
 
-    words = {word: place for place, word in enumerate(dict.fromkeys(names[int(one)] for one in np.unique(index)))}
+    words = {
+        word: place for place, word in enumerate(sorted(dict.fromkeys(names[int(one)] for one in np.unique(index))))
+    }
     place = np.array([words.get(name, 0) for name in names] or [0], dtype=np.int32)
     return pa.DictionaryArray.from_arrays(pa.array(place[index]), pa.array(list(words), type=pa.string()))
 

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,22 +18,49 @@ _ATTEMPTS = 100
 """Times to try again when another run replaces the same folder at the same moment."""
 
 
+EXPECTED = "a new or empty folder, or one that holds a socsim result"
+
+
 def check_folder(folder: str | Path) -> None:
     """Raise InputError unless a result may be written to `folder`: it is missing, empty, or holds a result."""
     target = Path(folder)
-    expected = "a new or empty folder, or one that holds a socsim result"
-    if target.is_symlink():
-        raise InputError(file_problem(target, "is a symbolic link", expected))
-    if target.exists() and not target.is_dir():
-        raise InputError(file_problem(target, "is a file", expected))
-    blocked = next((one for one in target.absolute().parents if one.exists() and not one.is_dir()), None)
-    if blocked is not None:
-        raise InputError(file_problem(blocked, "is a file, no folder can lie in it", expected))
     try:
-        if target.is_dir() and any(target.iterdir()) and not holds_result(target):
-            raise InputError(file_problem(target, "holds something else than a socsim result", expected))
-    except PermissionError:
-        raise InputError(file_problem(target, "cannot be read: permission denied", expected)) from None
+        wrong = _wrong_kind(target)
+        blocked = next((one for one in target.absolute().parents if one.exists() and not one.is_dir()), None)
+        foreign = wrong is None and blocked is None and _is_foreign(target)
+    except OSError as error:
+        raise InputError(file_problem(target, f"cannot be used: {error.strerror or error}", EXPECTED)) from None
+    if wrong:
+        raise InputError(file_problem(target, wrong, EXPECTED))
+    if blocked is not None:
+        raise InputError(file_problem(blocked, "is a file, no folder can lie in it", EXPECTED))
+    if foreign:
+        raise InputError(file_problem(target, "holds something else than a socsim result", EXPECTED))
+
+
+def _wrong_kind(path: Path) -> str | None:
+    """What lies at a path in the place of a folder."""
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISLNK(mode):
+        return "is a symbolic link"
+    return None if stat.S_ISDIR(mode) else "is a file"
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether a folder holds anything but a result. Looks again where another run replaced it meanwhile."""
+    for _ in range(_ATTEMPTS):
+        try:
+            before = folder.stat()
+            foreign = any(folder.iterdir()) and not holds_result(folder)
+            after = folder.stat()
+        except FileNotFoundError:
+            continue
+        if (before.st_ino, before.st_ctime_ns) == (after.st_ino, after.st_ctime_ns):
+            return foreign
+    return False
 
 
 def holds_result(folder: Path) -> bool:
@@ -73,7 +101,7 @@ def _is_fixed(folder: Path) -> bool:
     if not folder.is_dir():
         return False
     here, there = Path.cwd(), folder.resolve()
-    return folder.is_mount() or there in (here, *here.parents) or not os.access(there.parent, os.W_OK)
+    return os.path.ismount(folder) or there in (here, *here.parents) or not os.access(there.parent, os.W_OK)
 
 
 def _swap(fresh: Path, folder: Path, scratch: Path) -> None:
