@@ -46,11 +46,9 @@ def _write(result: Result, folder: Path, report: bool) -> None:
 
 
 def _write_report(result: Result, folder: Path) -> None:
-    from importlib import import_module
-    from importlib.util import find_spec
+    from socsim.report.export import write_report_files
 
-    if find_spec("socsim.report.export") is not None:
-        import_module("socsim.report.export").write_report_files(result, folder)
+    write_report_files(result, folder)
 
 
 def _stored(result: Result) -> dict[str, Any]:
