@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from socsim.errors import InputError, Problem, raise_all, unknown_name
 from socsim.hardware.platform_library import LoadedPlatform, RuntimeChoice, load_platform, runtime_for
-from socsim.mapping.assign import CannotRun, needs_static_shape
+from socsim.mapping.assign import CannotRun, host_of, members, needs_static_shape
 from socsim.mapping.lowering import lower
 from socsim.mapping.sampling import sampled
 from socsim.schema.overrides import split_overrides
@@ -50,10 +50,10 @@ class Plan:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Every device that takes part, in order of mention."""
+        """Every device that takes part, in order of mention; "npu+gpu" names two."""
         place = self.placement
         named = (place.default, place.prefill, place.decode, *place.operators.values())
-        return tuple(dict.fromkeys(device for device in named if device is not None))
+        return tuple(dict.fromkeys(device for pair in named if pair is not None for device in members(pair)))
 
 
 def run(
@@ -132,7 +132,9 @@ def _plan(placement: PlacementSpec, name: str, platform: LoadedPlatform, workloa
     whole = placement if placement.default else placement.model_copy(update={"default": named})
     plan = Plan(named, whole)
     try:
-        choices = {device: runtime_for(platform.spec, device, workload.spec.runtime) for device in plan.devices}
+        host = host_of(platform.spec)
+        devices = (*plan.devices, *((host,) if host and host not in plan.devices else ()))
+        choices = {device: runtime_for(platform.spec, device, workload.spec.runtime) for device in devices}
     except InputError as error:
         raise InputError(
             problem
@@ -147,11 +149,14 @@ def _check_devices(platform: LoadedPlatform, workload: LoadedWorkload, devices: 
     """Unknown devices are wrong input, wherever they are named."""
     known = tuple(platform.spec.devices)
     problems: list[Problem] = [
-        replace(unknown_name("device", device, known), file="-d") for device in devices or () if device not in known
+        replace(unknown_name("device", one, known), file="-d")
+        for device in devices or ()
+        for one in members(device)
+        if one not in known
     ]
     for path, device in _named_devices(workload.spec):
-        if device not in known:
-            problem = replace(unknown_name("device", device, known), path=path)
+        for unknown in (one for one in members(device) if one not in known):
+            problem = replace(unknown_name("device", unknown, known), path=path)
             problems.append(workload.document.source_map.place(problem, path))
     raise_all(problems)
 
@@ -213,5 +218,5 @@ def adapted(spec: WorkloadSpec, platform: LoadedPlatform, plan: Plan) -> Workloa
 
 
 def _runtime_name(plans: Sequence[Plan]) -> str:
-    names = dict.fromkeys(choice.name for plan in plans for choice in plan.runtimes.values())
+    names = dict.fromkeys(plan.runtimes[device].name for plan in plans for device in plan.devices)
     return ", ".join(names)
