@@ -92,9 +92,9 @@ def test_q4_k_m_of_llama_is_q4_k_with_some_q6_k(tmp_path: Path, converted: Write
 
 @pytest.mark.parametrize(("kind", "gib"), [(None, 4.58), (T.Q8_0, 7.96), (T.Q6_K, 6.14), (T.F16, 14.97)])
 def test_llama_3_8b_weighs_what_llama_cpp_reports(kind: T | None, gib: float, tmp_path: Path, converted: Writer):
-    """Model sizes in llama.cpp's tools/perplexity/README.md, in GiB; None is Q4_K_M."""
+    """Model sizes in llama.cpp's tools/perplexity/README.md, in GiB with the tokenizer (8 MB); None is Q4_K_M."""
     file = converted(tmp_path / "model.gguf", "llama-3-8b", kind and (lambda name, shape, layer: kind))
-    assert deployed_bytes(file) / 2**30 == pytest.approx(gib, abs=0.011)
+    assert deployed_bytes(file) / 2**30 == pytest.approx(gib - 0.0075, abs=0.01)
 
 
 def test_a_fused_tensor_gives_its_format_to_all_that_it_holds(tmp_path: Path, converted: Writer):
