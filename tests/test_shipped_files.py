@@ -184,7 +184,17 @@ def measured() -> list[dict[str, str]]:
 
 def first_rule(rules: list[dict[str, Any]], row: dict[str, str]) -> str:
     for rule in rules:
-        scope = all(re.fullmatch(rule[key], row[key]) for key in ("device", "platform") if key in rule)
+        scope = all(re.fullmatch(rule[key], row[key]) for key in ("device", "platform", "activations") if key in rule)
         if scope and re.search(rule["match"], row["runtime"], re.I):
             return str(rule["runtime"])
     return "none"
+
+
+def test_the_datasheet_example_of_the_documentation_loads(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
+    example = next(block for block in re.findall(r"```yaml\n(.*?)```", text, re.S) if block.startswith("socsim:"))
+    file = tmp_path / "my-soc.yaml"
+    file.write_text(example, encoding="utf-8")
+    spec = load_platform(str(file)).spec
+    assert list(spec.devices) == ["npu", "gpu", "cpu"]
+    assert all(domain.energy.vector is not None for domain in spec.power.domains.values())
