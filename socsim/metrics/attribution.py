@@ -37,18 +37,33 @@ class Attribution:
 
 def attribute(timeline: Timeline, rows: KernelRows, phases: Phases, power: PowerHistory) -> Attribution:
     """The shares of a run."""
+    busy_start, busy_end, mine = _kernel_shares(rows, power)
     host_start, host_end = _host_spans(timeline)
-    edges = sorted_unique(rows.start_ps, rows.end_ps, phases.edges_ps, host_start, host_end)
-    amounts = np.column_stack((edges / PS_PER_S, power.static_until(edges)))
-    amounts = np.diff(amounts, axis=0)
-    running = _running(edges, rows.start_ps, rows.end_ps)
-    shared = np.where((running > 0)[:, None], amounts / np.maximum(running, 1)[:, None], 0.0)
-    upto = np.concatenate((np.zeros((1, 2)), np.cumsum(shared, axis=0)))
-    mine = upto[np.searchsorted(edges, rows.end_ps)] - upto[np.searchsorted(edges, rows.start_ps)]
-    idle = running == 0
+    edges = sorted_unique(busy_start, busy_end, phases.edges_ps, host_start, host_end)
+    amounts = np.diff(_amounts(edges, power), axis=0)
+    idle = _running(edges, busy_start, busy_end) == 0
     who = np.where(_running(edges, host_start, host_end) > 0, NOBODY.index(HOST), NOBODY.index(IDLE))
     group = (phases.of(edges[:-1]) * len(NOBODY) + who)[idle]
     return Attribution(mine[:, 0], mine[:, 1], _by_group(group, amounts[idle, 0]), _by_group(group, amounts[idle, 1]))
+
+
+def _kernel_shares(rows: KernelRows, power: PowerHistory) -> tuple[IntColumn, IntColumn, FloatArray]:
+    """When any kernel ran (starts and ends of stretches), and each row's (time, static energy)."""
+    start, end = rows.start_ps, rows.end_ps
+    if (start[1:] >= end[:-1]).all():  # one after another: each row has its time for itself
+        apart = start[1:] > end[:-1]
+        first, last = np.append(True, apart)[: len(rows)], np.append(apart, True)[: len(rows)]
+        return start[first], end[last], _amounts(end, power) - _amounts(start, power)
+    edges = sorted_unique(start, end)
+    running = _running(edges, start, end)[:, None]
+    shared = np.diff(_amounts(edges, power), axis=0) / np.maximum(running, 1) * (running > 0)
+    upto = np.concatenate((np.zeros((1, 2)), np.cumsum(shared, axis=0)))
+    return start, end, upto[np.searchsorted(edges, end)] - upto[np.searchsorted(edges, start)]
+
+
+def _amounts(times_ps: IntColumn, power: PowerHistory) -> FloatArray:
+    """(seconds, static joules) up to each time."""
+    return np.column_stack((times_ps / PS_PER_S, power.static_until(times_ps)))
 
 
 def _by_group(group: IntColumn, amounts: FloatArray) -> FloatArray:

@@ -8,11 +8,12 @@ computes. While a limit or trip point holds its device back, a computing body go
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from socsim.metrics.attribution import HOST, IDLE, NOBODY, Attribution
+from socsim.metrics.attribution import Attribution
 from socsim.metrics.cumulative import FloatArray
 from socsim.metrics.kernel_rows import KernelRows
 from socsim.metrics.kernel_table import KernelTable
@@ -26,41 +27,54 @@ COMPUTE, VECTOR, MEMORY, DMA, OVERHEAD, DEPENDENCY, THROTTLE = range(len(BOUNDS)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of each kernel row: what its body is bound by, and which share of its life each cause takes."""
+    """Of each kernel row: the shares of its life before its body, and what its body, the rest, is bound by."""
 
     body: IntColumn
     """Index into BOUNDS."""
-    shares: FloatArray
-    """Rows x BOUNDS; sums to 1."""
+    overhead: FloatArray
+    dependency: FloatArray
+    throttle: FloatArray
+
+    @cached_property
+    def label(self) -> IntColumn:
+        """What bounds the row as a whole: overhead where that takes more than half of it, else its body's."""
+        return np.where(self.overhead > 0.5, OVERHEAD, self.body)
+
+    def seconds(self, time_s: FloatArray, rows: NDArray[np.bool_]) -> FloatArray:
+        """Time of some rows by cause."""
+        time, overhead, dependency, throttle = (
+            one[rows] for one in (time_s, self.overhead, self.dependency, self.throttle)
+        )
+        rest = np.maximum(0.0, 1.0 - overhead - dependency - throttle)
+        spent = np.bincount(self.body[rows], time * rest, minlength=len(BOUNDS)).astype(np.float64)
+        for cause, share in ((OVERHEAD, overhead), (DEPENDENCY, dependency), (THROTTLE, throttle)):
+            spent[cause] += time @ share
+        return spent
 
 
 def row_bounds(timeline: Timeline, rows: KernelRows, table: KernelTable) -> Bounds:
     """The causes of each kernel row."""
-    latency = np.minimum(rows.wait_ps("latency"), table.latency_ps[rows.kernel])
-    overhead = rows.wait_ps("launch", "host", "dvfs") + latency
-    dependency, throttle = rows.wait_ps("dependency", "device"), rows.wait_ps("throttle")
-    body = _body(timeline, rows, table)
-    shares = np.zeros((len(rows), len(BOUNDS)))
-    shares[:, OVERHEAD], shares[:, DEPENDENCY], shares[:, THROTTLE] = overhead, dependency, throttle
-    rest = np.maximum(0.0, rows.length_ps - shares.sum(axis=1))
-    shares[np.arange(len(rows)), body] += rest
-    whole = shares.sum(axis=1)
-    shares[whole == 0, OVERHEAD] = 1.0
-    return Bounds(body, shares / np.where(whole == 0, 1.0, whole)[:, None])
+    wait = rows.wait_ps
+    overhead = np.minimum(wait("latency"), table.latency_ps[rows.kernel])
+    for cause in ("launch", "host", "dvfs"):
+        overhead += wait(cause)
+    life = np.maximum(rows.length_ps, 1)
+    return Bounds(
+        body=_body(timeline, rows, table),
+        overhead=overhead / life,
+        dependency=(wait("dependency") + wait("device")) / life,
+        throttle=wait("throttle") / life,
+    )
 
 
 def bottlenecks(rows: KernelRows, bounds: Bounds, attribution: Attribution) -> dict[str, dict[str, float]]:
     """Share of each phase's time by cause; the shares of a phase sum to 1, phases of no length are left out."""
-    seconds = np.zeros((len(PHASES), len(BOUNDS)))
-    for phase in range(len(PHASES)):
-        mine = rows.phase == phase
-        seconds[phase] = attribution.row_time_s[mine] @ bounds.shares[mine]
-    seconds[:, OVERHEAD] += attribution.nobody_time_s[:, [NOBODY.index(HOST), NOBODY.index(IDLE)]].sum(axis=1)
-    totals = seconds.sum(axis=1)
+    seconds = np.stack([bounds.seconds(attribution.row_time_s, rows.phase == phase) for phase in range(len(PHASES))])
+    seconds[:, OVERHEAD] += attribution.nobody_time_s.sum(axis=1)
     return {
-        name: {bound: float(share) for bound, share in zip(BOUNDS, row / total, strict=True)}
-        for name, row, total in zip(PHASES, seconds, totals, strict=True)
-        if total > 0
+        name: dict(zip(BOUNDS, (row / row.sum()).tolist(), strict=True))
+        for name, row in zip(PHASES, seconds, strict=True)
+        if row.sum() > 0
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,11 @@ class Cumulative:
         result: FloatArray = low + share[:, None] * (self.values[right] - low)
         return result
 
+    @cached_property
+    def summed(self) -> Cumulative:
+        """Its columns added up, as one."""
+        return Cumulative(self.knots_ps, self.values.sum(axis=1)[:, None])
+
 
 def of_segments(start_ps: IntColumn, end_ps: IntColumn, amounts: FloatArray) -> Cumulative:
     """From amounts (rows x columns) that accrue evenly during segments; segments are in order and do not overlap."""
@@ -59,3 +66,24 @@ def sorted_unique(*columns: IntColumn) -> IntColumn:
     keep = np.ones(len(merged), dtype=bool)
     keep[1:] = merged[1:] != merged[:-1]
     return merged[keep]
+
+
+def compact(key: IntColumn) -> tuple[IntColumn, IntColumn]:
+    """Distinct keys in order, and for each row which one: by counting where the keys are dense, else by sorting."""
+    span = int(key.max(initial=-1)) + 1
+    if span > 8 * len(key) + 1024:
+        used, group = np.unique(key, return_inverse=True)
+        return used, group
+    used = np.flatnonzero(np.bincount(key, minlength=span))
+    place = np.zeros(span, dtype=np.int64)
+    place[used] = np.arange(len(used))
+    return used, place[key]
+
+
+def sum_of(pieces: Sequence[Cumulative], start_ps: int, end_ps: int) -> Cumulative:
+    """Pieces added up, over their columns too, as one column. Exact: between the knots of all pieces each is linear."""
+    knots = sorted_unique(np.array([start_ps, end_ps]), *(piece.knots_ps for piece in pieces))
+    total = np.zeros(len(knots))
+    for piece in pieces:
+        total += piece.at(knots).sum(axis=1)
+    return Cumulative(knots, total[:, None])

@@ -39,7 +39,7 @@ def energy(timeline: Timeline, platform: PlatformSpec, power: PowerHistory, phas
     if power.unknown:
         return None
     by_part = power.until(np.array([timeline.end_ps]))[0]
-    by_phase = np.diff(power.until(phases.edges_ps).sum(axis=1))
+    by_phase = np.diff(power.total_until(phases.edges_ps))
     total, seconds = float(by_part.sum()), (timeline.end_ps - timeline.start_ps) / PS_PER_S
     mean_w = total / seconds if seconds else 0.0
     return Energy(
@@ -58,7 +58,7 @@ def _by_token(timeline: Timeline, power: PowerHistory) -> FloatArray:
     if not timeline.tokens_ps:
         return np.empty(0)
     edges = np.array([timeline.start_ps, *timeline.tokens_ps[:-1], timeline.end_ps], dtype=np.int64)
-    joules: FloatArray = np.diff(power.until(edges).sum(axis=1))
+    joules: FloatArray = np.diff(power.total_until(edges))
     return joules
 
 
@@ -70,7 +70,7 @@ def _peak_w(timeline: Timeline, power: PowerHistory) -> float:
     seconds = np.diff(edges) / PS_PER_S
     if not seconds.all():
         return 0.0
-    return float((np.diff(power.until(edges).sum(axis=1)) / seconds).max())
+    return float((np.diff(power.total_until(edges)) / seconds).max())
 
 
 def window_edges(start_ps: int, end_ps: int, width_ps: int) -> IntColumn:

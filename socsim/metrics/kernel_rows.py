@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from socsim.metrics.cumulative import FloatArray
 from socsim.metrics.phases import Phases
 from socsim.timeline.columns import KERNEL, LAYER, WAIT
 from socsim.timeline.timeline import IntColumn, Timeline
@@ -31,8 +31,8 @@ class KernelRows:
     """From 0; -1 outside the blocks."""
     start_ps: IntColumn
     end_ps: IntColumn
-    waits_ps: NDArray[np.int64]
-    """Rows x CAUSES."""
+    waits_ps: FloatArray
+    """CAUSES x rows; whole numbers."""
     devices: tuple[str, ...]
     """Devices that ran kernels, in order of first use."""
 
@@ -44,11 +44,10 @@ class KernelRows:
         """From launch to end."""
         return self.end_ps - self.start_ps
 
-    def wait_ps(self, *causes: str) -> IntColumn:
-        """Time waited for any of the causes."""
-        columns = [CAUSES.index(cause) for cause in causes]
-        total: IntColumn = self.waits_ps[:, columns].sum(axis=1)
-        return total
+    def wait_ps(self, cause: str) -> FloatArray:
+        """Time waited for a cause."""
+        waited: FloatArray = self.waits_ps[CAUSES.index(cause)]
+        return waited
 
 
 def kernel_rows(timeline: Timeline, phases: Phases) -> KernelRows:
@@ -91,18 +90,20 @@ def _layer_number(name: str) -> int:
     return int(number) if word == LAYER and number.isdecimal() else OUTSIDE
 
 
-def _waits(timeline: Timeline, rows: IntColumn) -> NDArray[np.int64]:
-    """Time of the wait spans below each kernel row, by cause."""
+def _waits(timeline: Timeline, rows: IntColumn) -> FloatArray:
+    """Time of the wait spans below each kernel row: CAUSES x rows."""
     spans = timeline.spans
     place = np.full(len(spans) + 1, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     causes = np.full(len(timeline.names), -1, dtype=np.int64)
-    for column, name in enumerate(CAUSES):
+    for number, name in enumerate(CAUSES):
         if timeline.index(name) >= 0:
-            causes[timeline.index(name)] = column
+            causes[timeline.index(name)] = number
     waits = np.flatnonzero(spans.kind == timeline.index(WAIT))
     row, cause = place[spans.parent[waits]], causes[spans.name[waits]]
+    lengths = spans.end_ps[waits] - spans.start_ps[waits]
     kept = (row >= 0) & (cause >= 0)
-    lengths = (spans.end_ps[waits] - spans.start_ps[waits])[kept]
-    flat = np.bincount(row[kept] * len(CAUSES) + cause[kept], lengths, minlength=len(rows) * len(CAUSES))
-    return flat.astype(np.int64).reshape(len(rows), len(CAUSES))
+    if not kept.all():
+        row, cause, lengths = row[kept], cause[kept], lengths[kept]
+    flat = np.bincount(cause * len(rows) + row, lengths, minlength=len(rows) * len(CAUSES))
+    return flat.astype(np.float64, copy=False).reshape(len(CAUSES), len(rows))

@@ -13,7 +13,7 @@ import numpy as np
 
 from socsim.metrics.attribution import IDLE, NOBODY, Attribution
 from socsim.metrics.bottleneck import BOUNDS, OVERHEAD, Bounds
-from socsim.metrics.cumulative import FloatArray
+from socsim.metrics.cumulative import FloatArray, compact
 from socsim.metrics.kernel_rows import OUTSIDE, KernelRows
 from socsim.metrics.kernel_table import COUNTS, KernelTable, operator_table
 from socsim.metrics.phases import PHASES
@@ -59,14 +59,13 @@ def operators(
 def _groups(rows: KernelRows, bounds: Bounds, shares: Attribution, energy_j: FloatArray) -> _Groups:
     layers = int(rows.layer.max(initial=OUTSIDE)) + 2
     key = (rows.kernel * len(PHASES) + rows.phase) * layers + rows.layer + 1
-    used, group = _compact(key)
+    used, group = compact(key)
     count = len(used)
 
     def add(amounts: FloatArray) -> FloatArray:
         return np.bincount(group, amounts, minlength=count).astype(np.float64)
 
-    label = np.where(bounds.shares[:, OVERHEAD] > 0.5, OVERHEAD, bounds.body)
-    bound_s = np.bincount(group * len(BOUNDS) + label, shares.row_time_s, minlength=count * len(BOUNDS))
+    bound_s = np.bincount(group * len(BOUNDS) + bounds.label, shares.row_time_s, minlength=count * len(BOUNDS))
     return _Groups(
         kernel=used // (layers * len(PHASES)),
         phase=used // layers % len(PHASES),
@@ -76,18 +75,6 @@ def _groups(rows: KernelRows, bounds: Bounds, shares: Attribution, energy_j: Flo
         energy_j=add(energy_j),
         bound_s=bound_s.astype(np.float64).reshape(count, len(BOUNDS)),
     )
-
-
-def _compact(key: IntColumn) -> tuple[IntColumn, IntColumn]:
-    """Distinct keys in order, and for each row which one: by counting where the keys are dense, else by sorting."""
-    span = int(key.max(initial=-1)) + 1
-    if span > 8 * len(key) + 1024:
-        used, group = np.unique(key, return_inverse=True)
-        return used, group
-    used = np.flatnonzero(np.bincount(key, minlength=span))
-    place = np.zeros(span, dtype=np.int64)
-    place[used] = np.arange(len(used))
-    return used, place[key]
 
 
 def _named(groups: _Groups, rows: KernelRows, table: KernelTable) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:

@@ -8,11 +8,12 @@ energy accrues evenly over its life; a state transition's over its latency, from
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from socsim.hardware.platform import PlatformSpec
-from socsim.metrics.cumulative import Cumulative, FloatArray, of_power, of_segments
+from socsim.metrics.cumulative import Cumulative, FloatArray, of_power, of_segments, sum_of
 from socsim.metrics.device_power import static_energy, transition_energy, voltage_scale
 from socsim.metrics.kernel_rows import KernelRows
 from socsim.metrics.kernel_table import KernelTable
@@ -42,6 +43,8 @@ class PowerHistory:
     row_dynamic_j: FloatArray
     """Dynamic energy of each kernel row, all parts together."""
     unknown: tuple[str, ...]
+    start_ps: int
+    end_ps: int
 
     def until(self, times_ps: IntColumn) -> FloatArray:
         """Joules from the start of the run to each time: times x parts."""
@@ -58,13 +61,22 @@ class PowerHistory:
                 total += piece.energy.at(times_ps)[:, piece.parts.index(part)]
         return total
 
+    def total_until(self, times_ps: IntColumn) -> FloatArray:
+        """Joules of all parts from the start of the run to each time."""
+        total = self._static.at(times_ps)[:, 0]
+        for piece in self.pieces:
+            if not piece.is_static:
+                total += piece.energy.summed.at(times_ps)[:, 0]
+        return total
+
     def static_until(self, times_ps: IntColumn) -> FloatArray:
         """Joules of all parts that accrue whether or not a kernel runs, up to each time."""
-        total = np.zeros(len(times_ps))
-        for piece in self.pieces:
-            if piece.is_static:
-                total += piece.energy.at(times_ps).sum(axis=1)
-        return total
+        return self._static.at(times_ps)[:, 0]
+
+    @cached_property
+    def _static(self) -> Cumulative:
+        pieces = [piece.energy for piece in self.pieces if piece.is_static]
+        return sum_of(pieces, self.start_ps, self.end_ps)
 
 
 @dataclass
@@ -93,7 +105,8 @@ def power_history(timeline: Timeline, platform: PlatformSpec, rows: KernelRows, 
         energy = of_segments(rows.start_ps[mine], rows.end_ps[mine], row_energies[mine])
         columns = (device, DRAM, *(part for part in (FABRIC, SYSTEM_CACHE) if part in parts))
         found.pieces.append(Piece(columns, energy, is_static=False))
-    return PowerHistory(parts, tuple(found.pieces), row_energies.sum(axis=1), tuple(dict.fromkeys(found.unknown)))
+    unknown, per_row = tuple(dict.fromkeys(found.unknown)), row_energies.sum(axis=1)
+    return PowerHistory(parts, tuple(found.pieces), per_row, unknown, timeline.start_ps, timeline.end_ps)
 
 
 def _parts(platform: PlatformSpec) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ import numpy as np
 from socsim.hardware.devices import machine_of
 from socsim.hardware.platform import PlatformSpec
 from socsim.metrics.attribution import Attribution
-from socsim.metrics.bottleneck import BOUNDS, OVERHEAD, Bounds
-from socsim.metrics.cumulative import PS_PER_S, FloatArray
+from socsim.metrics.bottleneck import BOUNDS, Bounds
+from socsim.metrics.cumulative import PS_PER_S, FloatArray, compact
 from socsim.metrics.kernel_rows import KernelRows
 from socsim.metrics.kernel_table import KernelTable
 from socsim.metrics.phases import PHASES
@@ -72,7 +72,7 @@ def roofline(rows: KernelRows, table: KernelTable, bounds: Bounds, shares: Attri
     place = {label: index for index, label in enumerate(labels)}
     label = np.array([place[kernel.name, kernel.kind] for kernel in table.kernels], dtype=np.int64)
     key = (rows.device * len(PHASES) + rows.phase) * len(labels) + label[rows.kernel]
-    used, group = np.unique(key, return_inverse=True)
+    used, group = compact(key)
 
     def add(amounts: FloatArray) -> FloatArray:
         return np.bincount(group, amounts, minlength=len(used)).astype(np.float64)
@@ -80,8 +80,7 @@ def roofline(rows: KernelRows, table: KernelTable, bounds: Bounds, shares: Attri
     seconds = add(rows.length_ps / PS_PER_S)
     wall = add(shares.row_time_s)
     macs, moved = add(table.macs[rows.kernel]), add((table.read_bytes + table.write_bytes)[rows.kernel])
-    causes = np.where(bounds.shares[:, OVERHEAD] > 0.5, OVERHEAD, bounds.body)
-    by_cause = np.bincount(group * len(BOUNDS) + causes, rows.length_ps, minlength=len(used) * len(BOUNDS))
+    by_cause = np.bincount(group * len(BOUNDS) + bounds.label, rows.length_ps, minlength=len(used) * len(BOUNDS))
     bound = by_cause.reshape(len(used), len(BOUNDS)).argmax(axis=1)
     whole = float(shares.row_time_s.sum() + shares.nobody_time_s.sum()) or 1.0
     names = tuple(labels)

@@ -55,7 +55,7 @@ def _floor_power_w(timeline: Timeline, device: str, power: PowerHistory) -> floa
     lowest = _names(clock, start) == "op0"
     if not lowest.any():
         return None
-    joules = (power.until(end[lowest]) - power.until(start[lowest])).sum()
+    joules = (power.total_until(end[lowest]) - power.total_until(start[lowest])).sum()
     return float(joules) / (float((end - start)[lowest].sum()) / PS_PER_S)
 
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, sqrt
 
+from socsim.power.domain import DomainSpec
+from socsim.power.energy import ACTIVE, Point, static_power_w
+
 HISTORY = 8
 """Idle times that the menu predictor looks back on (Linux, drivers/cpuidle/governors/menu.c)."""
 
@@ -25,6 +28,23 @@ class IdleChoice:
     exit_s: float = 0.0
     transition_j: float = 0.0
     """To enter and leave it."""
+
+
+def idle_ladder(
+    domain: DomainSpec, point: Point, top_clock_hz: float, temperature_degc: float | None = None
+) -> tuple[IdleChoice, ...]:
+    """The idle states of a domain, from shallow (draws most) to deep; states of unknown power are left out."""
+    powers = {
+        name: static_power_w(domain, name, point, top_clock_hz, temperature_degc)
+        for name in domain.states
+        if name != ACTIVE
+    }
+    known = {name: power for name, power in powers.items() if power is not None}
+    return tuple(
+        IdleChoice(name, known[name], spec.entry, spec.exit, spec.entry_energy + spec.exit_energy)
+        for name, spec in sorted(domain.states.items(), key=lambda item: -known.get(item[0], 0.0))
+        if name in known
+    )
 
 
 def break_even_s(shallow: IdleChoice, deep: IdleChoice) -> float:

@@ -4,11 +4,14 @@ from math import inf
 
 import pytest
 
+from socsim.power.domain import DomainSpec
+from socsim.power.energy import Point
 from socsim.power.idle import (
     IdleChoice,
     best_state,
     break_even_s,
     break_even_timeouts_s,
+    idle_ladder,
     menu_prediction_s,
     menu_state,
     timeout_state,
@@ -86,3 +89,21 @@ def test_menu_takes_the_state_that_suits_the_prediction():
     assert menu_state(LADDER, (1.0,) * 8).name == "power_gated"
     assert menu_state(LADDER, ()).name == "power_gated"
     assert menu_state(LADDER, (), latency_limit_s=1e-5).name == "clock_gated"
+
+
+def test_the_ladder_comes_from_the_table_of_states():
+    domain = DomainSpec.model_validate({
+        "operating_points": [{"clock": "1 GHz", "voltage": "1 V"}], "reference_voltage": "1 V",
+        "leakage": "0.5 W", "clock_power": "2 W",
+        "states": {
+            "active": {"leakage_fraction": 1.0, "clock_fraction": 1.0},
+            "power_gated": {
+                "leakage_fraction": 0.0, "clock_fraction": 0.0, "entry": "0.1 ms", "exit": "1 ms",
+                "entry_energy": "1 mJ", "exit_energy": "4 mJ",
+            },
+            "idle": {"leakage_fraction": 1.0, "clock_fraction": 0.25},
+        },
+    })  # fmt: skip
+    point = Point(1e9, 1.0)
+    assert idle_ladder(domain, point, 1e9) == (IDLE, OFF)
+    assert idle_ladder(domain.model_copy(update={"leakage": None}), point, 1e9) == (OFF,)
