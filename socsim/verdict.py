@@ -40,7 +40,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
     ran = [run for run in summary["runs"] if run["ok"]]
     failed = [run for run in summary["runs"] if not run["ok"]]
     if not ran:
-        reasons = "; ".join(f"{part_label(run['device'])}: {run['reason']}" for run in failed)
+        reasons = "; ".join(f"{run_label(run)}: {run['reason']}" for run in failed)
         return f"{summary['platform']} cannot run {summary['workload']} ({reasons or 'no device'})."
     clauses = [_alone(ran[0])] if len(ran) == 1 else [*_compared(ran)]
     clauses += [f"{_the(run)} cannot run it ({run['reason']})" for run in failed]
@@ -54,7 +54,7 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _remarks(run: Run) -> Iterator[str]:
-    name = part_label(run["device"])
+    name = run_label(run)
     if run.get("throttled_fraction"):
         yield f"{name}: power or temperature limits held it back for {share(run['throttled_fraction'])} of the request"
     if run.get("limit_reachable") is False:
@@ -165,7 +165,12 @@ def _bound(run: Run, phase: str) -> str | None:
 
 
 def _the(run: Run) -> str:
-    return f"the {part_label(run['device'])}"
+    return f"the {run_label(run)}"
+
+
+def run_label(run: Run) -> str:
+    """The name of a run's device as people write it: "NPU", for two devices together "GPU+NPU"."""
+    return "+".join(part_label(device) for device in str(run["device"]).split("+"))
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from socsim.commands.output import unwritable, write
+from socsim.commands.results import load_result
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -16,10 +17,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Rebuild the page from what the folder holds."""
     from socsim.report.export import write_report_files
-    from socsim.result import load
 
     folder = Path(options.result)
-    result = load(folder)
+    result = load_result(folder)
     try:
         write_report_files(result, folder)
     except OSError as error:

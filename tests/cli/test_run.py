@@ -122,7 +122,7 @@ def test_nothing_runs_where_nothing_fits(cli):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("lunar-lake", "-w", "chat-1k"), ["lunar-lake", "did you mean lunar-lake-268v?"]),
+        (("lunar-lake-268", "-w", "chat-1k"), ["lunar-lake-268", "did you mean lunar-lake-268v?"]),
         (("ideal-48tops", "-w", "chat1k"), ["chat1k", "did you mean chat-1k?"]),
         ((*IDEAL, "-d", "npx"), ["-d", "unknown device", "did you mean npu?"]),
         (
@@ -184,3 +184,34 @@ def test_names_of_users_stay_text(cli, tmp_path):
     (tmp_path / "tiny.yaml").write_text(TINY)
     out = cli("run", "two.yaml", "-w", "tiny.yaml", "--no-report", "-d", name).out
     assert "[red]npu[/red]" in out
+
+
+def test_a_report_is_rebuilt_from_its_folder(cli, tmp_path):
+    cli("run", *[argument for argument in SMALL if argument != "--no-report"], "-o", "result")
+    page, trace = tmp_path / "result/report.html", tmp_path / "result/trace.json.gz"
+    panels = page.read_text().count("socsim-panel")
+    page.unlink()
+    trace.unlink()
+    assert cli("report", "result") == (0, "Report: result/report.html\n", "")
+    assert page.read_text().count("socsim-panel") == panels
+    assert trace.is_file()
+
+
+@pytest.mark.parametrize("folder", ["missing", ".", "file"])
+def test_a_report_needs_a_result(cli, tmp_path, folder):
+    (tmp_path / "file").write_text("x")
+    done = cli("report", folder)
+    assert done.code == 2
+    assert folder in done.err
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_broken_result_is_told_from_a_defect(cli, tmp_path):
+    cli("run", *SMALL, "-o", "result")
+    for name in ("metrics.json", "operators.parquet", "inputs/platform.yaml"):
+        whole = (tmp_path / "result" / name).read_bytes()
+        (tmp_path / "result" / name).write_bytes(whole[: len(whole) // 2])
+        done = cli("report", "result")
+        assert done.code == 2
+        assert Path(name).name in done.err
+        (tmp_path / "result" / name).write_bytes(whole)

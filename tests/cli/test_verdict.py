@@ -93,3 +93,7 @@ def test_remarks_tell_what_held_a_device_back():
         "CPU: floor power alone exceeds the power limit, so the limit is not kept",
     ]
     assert "unknown" in remarks(summary(run("npu", energy_j=None)))[0]
+
+
+def test_two_devices_that_share_a_run_are_named_together():
+    assert verdict(summary(run("gpu+npu"))).startswith("On lunar-lake-268v the GPU+NPU takes")
