@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from socsim.report.theme import INK, MUTED, text_colour
+from socsim.report.theme import INK, MUTED, PAPER, text_colour
 
 Json = dict[str, Any]
 
@@ -73,6 +74,12 @@ def axis(title: str = "", **more: Any) -> Json:
     return {"title": {"text": title}, "automargin": True, "zeroline": False} | more
 
 
+def log_ticks(low: float, high: float) -> Json:
+    """Ticks at 1, 2 and 5 times powers of ten, written out, for a logarithmic axis between two powers of ten."""
+    values = [digit * 10.0**power for power in range(math.floor(low), math.ceil(high) + 1) for digit in (1, 2, 5)]
+    return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}
+
+
 def amounts(title: str, **more: Any) -> Json:
     """An axis along which length means amount: it starts at zero."""
     return axis(title, rangemode="tozero", **more)
@@ -83,29 +90,44 @@ def categories(**more: Any) -> Json:
     return axis(autorange="reversed", type="category", showgrid=False, ticks="", **more)
 
 
-def bar(y: Sequence[str], x: Sequence[float | None], name: str, colour: str, **more: Any) -> Json:
-    """Horizontal bars."""
-    known = {"type": "bar", "orientation": "h", "name": plain(name), "y": list(map(plain, y)), "x": list(x)}
-    outline = {"color": colour, "line": {"color": "@paper", "width": 1}}
-    inside = {
-        "textposition": "inside",
-        "insidetextanchor": "middle",
-        "textangle": 0,
-        "insidetextfont": {"color": text_colour(colour)},
-    }
-    return known | {"marker": outline} | inside | more
+@dataclass(frozen=True)
+class Segment:
+    """A piece of a stacked horizontal bar."""
+
+    row: str
+    """Which bar."""
+    amount: float
+    colour: str
+    text: str
+    """Shown inside where it fits."""
+    hover: str
+    hatched: bool = False
+    """Time or energy that passes without work."""
 
 
-def hatched(trace: Json) -> Json:
-    """A bar trace drawn hatched: time that passes without work."""
-    colour = trace["marker"]["color"]
-    pattern = {"shape": "/", "size": 6, "solidity": 0.18, "fgcolor": "@paper", "bgcolor": colour}
-    return trace | {"marker": trace["marker"] | {"pattern": pattern}}
+def stacked(segments: Sequence[Segment]) -> list[Json]:
+    """Segments as one trace, in their order from the left: plotly takes its time over many."""
+    lengths: dict[str, float] = {}
+    bases = []
+    for segment in segments:
+        bases.append(lengths.get(segment.row, 0.0))
+        lengths[segment.row] = bases[-1] + segment.amount
+    colours = [segment.colour for segment in segments]
+    shapes = ["/" if segment.hatched else "" for segment in segments]
+    pattern = {"shape": shapes, "size": 6, "solidity": 0.18, "fgcolor": PAPER, "bgcolor": colours}
+    trace = {
+        "type": "bar", "orientation": "h", "y": [plain(segment.row) for segment in segments], "base": bases,
+        "x": [segment.amount for segment in segments], "text": [plain(segment.text) for segment in segments],
+        "customdata": [plain(segment.hover) for segment in segments], "hovertemplate": "%{customdata}<extra></extra>",
+        "textposition": "inside", "insidetextanchor": "middle", "textangle": 0,
+        "insidetextfont": {"color": [text_colour(colour) for colour in colours]},
+        "marker": {"color": colours, "line": {"color": PAPER, "width": 1}, "pattern": pattern},
+    }  # fmt: skip
+    return [trace]
 
 
-def line_label(text: str, **where: Any) -> Json:
-    """A direct label of a line."""
-    return {"text": plain(text), "showarrow": False, "font": {"size": 11, "color": MUTED}} | where
+STACK = {"barmode": "overlay", "showlegend": False, "bargap": 0.3, "uniformtext": {"minsize": 10, "mode": "hide"}}
+"""Layout of stacked bars."""
 
 
 def total_label(text: str, y: str, x: float) -> Json:

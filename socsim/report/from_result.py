@@ -64,7 +64,7 @@ def _facts(result: Result) -> Iterator[Fact]:
     memory = (dram.type, quantity(dram.capacity, "size"), quantity(dram.peak_bandwidth, "bandwidth"))
     yield Fact("Memory", ", ".join(memory))
     yield Fact("Model", result.summary["model"])
-    yield Fact("Weights", label(spec.deployment.weights.format))
+    yield Fact("Formats", _formats(spec))
     request = spec.request
     tokens = f"{request.prompt_tokens} prompt + {request.output_tokens} output tokens"
     yield Fact("Request", f"{tokens}, batch {request.batch}")
@@ -72,6 +72,15 @@ def _facts(result: Result) -> Iterator[Fact]:
     yield Fact("Simulated", ", ".join(f"{label(name)} {value}" for name, value in result.options.items()))
     if result.platform.defaulted:
         yield Fact("Assumed", f"{plural(len(result.platform.defaulted), 'parameter')} by default, listed below")
+
+
+def _formats(spec: WorkloadSpec) -> str:
+    """Number formats of the workload as it is written; a runtime may set those that it leaves open."""
+    weights, deployment = spec.deployment.weights, spec.deployment
+    group = f" {weights.group_size}" if weights.granularity in ("group", "block") else ""
+    exceptions = f" with {plural(len(weights.overrides), 'exception')}" if weights.overrides else ""
+    words = f"weights {weights.format} per {weights.granularity}{group}{exceptions}"
+    return f"{words}, activations {deployment.activations.format}, KV {deployment.kv_cache.format}"
 
 
 def _run(run: DeviceRun, result: Result) -> RunData:
@@ -164,7 +173,7 @@ def _roofline(metrics: measure.RunMetrics, device: str) -> Roofline | None:
         for point in metrics.roofline
     )  # fmt: skip
     compute = tuple((name.upper(), 2 * macs) for name, macs in mine[0].macs_per_s.items() if macs > 0)
-    return Roofline(points, compute, (("memory", mine[0].bytes_per_s),))
+    return Roofline(points, compute, (("port or DRAM", mine[0].bytes_per_s),))
 
 
 def _waste(phase: str, counts: dict[str, int]) -> MacWaste:

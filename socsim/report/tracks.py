@@ -63,10 +63,11 @@ class Track:
 
 
 def span_tracks(timeline: Timeline) -> Iterator[Track]:
-    """The tracks of the span table: request, phase, step, layer, then the others in order of first use."""
+    """The tracks of the span table: request, phase, step, layer, then those of each part."""
     spans, names = timeline.spans, timeline.names
     used = _used(spans.track, names)
-    for index in sorted(used, key=lambda index: _rank(names[index])):
+    working = frozenset(names[index] for index in used)
+    for index in sorted(used, key=lambda index: _rank(names[index], working)):
         rows = np.flatnonzero(spans.track == index)
         kind = names[int(spans.kind[rows[0]])]
         yield _in_order(Track(names[index], kind, spans.start_ps[rows], spans.end_ps[rows], spans.name[rows], rows))
@@ -114,12 +115,12 @@ def _used(column: Ints, names: tuple[str, ...]) -> list[int]:
     return [int(index) for index in np.flatnonzero(np.bincount(column, minlength=len(names)))]
 
 
-def _rank(name: str) -> tuple[int, str, int]:
-    """Outer tracks first; then each part's kernels before its lanes."""
+def _rank(name: str, working: frozenset[str]) -> tuple[int, str, int]:
+    """Outer tracks first; then the parts that run kernels, their kernels before their lanes; then the others."""
     if name in OUTER_TRACKS:
         return OUTER_TRACKS.index(name), "", 0
     part, _, lane = name.partition(".")
-    return len(OUTER_TRACKS), part, list(LANES).index(lane) if lane in LANES else len(LANES)
+    return len(OUTER_TRACKS) + (part not in working), part, list(LANES).index(lane) if lane in LANES else len(LANES)
 
 
 def _in_order(track: Track) -> Track:

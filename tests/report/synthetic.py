@@ -41,6 +41,7 @@ OPERATORS = (
 KERNEL_SPANS = ("", "load", "drain", "launch", "memory", "compute")  # of one kernel, its own row first
 DEVICES = {"cpu": (24.0, 0.11, 22.0), "gpu": (0.62, 0.046, 14.0), "npu": (1.1, 0.055, 7.0)}  # TTFT s, TPOT s, W
 PS = 1e12
+BUSY = 0.98  # share of a step in which kernels run
 
 
 @dataclass
@@ -55,20 +56,22 @@ class Names:
 
 def synthetic_timeline(device: str, ttft_s: float, tpot_s: float, steps: int, layers: int) -> Timeline:
     """A prefill and `steps` decode steps, every kernel in place."""
-    names, durations = Names({}), np.r_[ttft_s, np.full(steps, tpot_s)] * (1 - 0.02)
+    names = Names({})
     kernels = tuple(
         Kernel(name, kind, device, "vector" if kind in ("norm", "rope") else "matrix", (), read_bytes=10**7)
         for name, kind, _ in OPERATORS
     )
-    blocks, time, row = [outer_rows(names, ttft_s, tpot_s, steps)], 0.0, 3
-    for step, duration in enumerate(durations):
-        block = step_rows(names, device, layers, duration, phase=1 if step == 0 else 2, prefill=step == 0)
-        block[:, 4] += np.where(np.arange(len(block)) == 0, 0, row)
-        block[:, 5:7] += round(time * PS)
+    blocks, time, row = [outer_rows(names, ttft_s, tpot_s, steps)], 0, 3
+    templates = [step_rows(names, device, layers, BUSY * s, phase) for phase, s in ((1, ttft_s), (2, tpot_s))]
+    for step in range(steps + 1):
+        block = templates[min(step, 1)].copy()
+        block[1:, 4] += row
+        block[:, 5:7] += time
         blocks.append(block)
-        row, time = row + len(block), time + duration / (1 - 0.02)
+        row += len(block)
+        time += round((tpot_s if step else ttft_s) * PS)
     spans = np.concatenate(blocks)
-    end = round(time * PS)
+    end = time
     states = state_rows(names, device, end)
     counters = counter_rows(names, device, spans)
     tokens = tuple(round((ttft_s + tpot_s * i) * PS) for i in range(steps + 1))
@@ -88,10 +91,10 @@ def outer_rows(names: Names, ttft_s: float, tpot_s: float, steps: int) -> np.nda
     ])  # fmt: skip
 
 
-def step_rows(names: Names, device: str, layers: int, duration_s: float, phase: int, prefill: bool) -> np.ndarray:
+def step_rows(names: Names, device: str, layers: int, duration_s: float, phase: int) -> np.ndarray:
     """Rows of one step from time 0 on; parents are relative to the step's own row."""
     step, layer, kernel = names["step"], names["layer"], names["kernel"]
-    total = round(duration_s * PS)
+    total, prefill = round(duration_s * PS), phase == 1
     rows = [[step, step, names["prefill" if prefill else "decode"], -1, phase, 0, total]]
     for index in range(layers):
         start, end = total * index // layers, total * (index + 1) // layers

@@ -6,7 +6,7 @@ import math
 from typing import Literal, NamedTuple
 
 from socsim.report.data import ReportData, RunData
-from socsim.report.figure import Figure, Json, axis, nothing, plain, plot
+from socsim.report.figure import Figure, Json, axis, log_ticks, nothing, plain, plot
 from socsim.report.panel import Panel
 from socsim.report.theme import INK, part_colour
 from socsim.report.words import part_label, quantity, unit_for
@@ -53,7 +53,7 @@ def _axis(runs: list[RunData], key: str, title: str, dimension: Literal["time", 
     ends = [end for run in runs for end in run.intervals.get(key, ()) if end > 0]
     unit, factor = unit_for(math.sqrt(min(values) * max(values)), dimension)
     reach = [math.log10(end / factor) for end in (min(values + ends) / 1.5, max(values + ends) * 1.5)]
-    return _Axis(key, factor, axis(f"{title} ({unit})", type="log", dtick="D2", range=reach))
+    return _Axis(key, factor, axis(f"{title} ({unit})", type="log", range=reach, **log_ticks(*reach)))
 
 
 def _point(run: RunData, across: _Axis, up: _Axis) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from socsim.report.data import PartEnergy, ReportData, RunData
-from socsim.report.figure import Figure, Json, amounts, bar, categories, hatched, nothing, plain, plot, total_label
+from socsim.report.figure import STACK, Figure, Json, Segment, amounts, categories, nothing, plot, stacked, total_label
 from socsim.report.panel import Panel, empty_panel
 from socsim.report.theme import part_colour, shade
 from socsim.report.words import label, part_label, quantity, share, unit_for
@@ -36,18 +36,12 @@ def _phase(data: ReportData, phase: str) -> Figure:
     if not sums:
         return nothing(UNKNOWN_ENERGY)
     unit, factor = unit_for(max(sums.values()), "energy")
-    traces = [
-        _part_bar(run, entry, sums[run.name], unit, factor)
-        for run in runs
-        if run.name in sums
-        for entry in known[run.name]
+    segments = [
+        _segment(run, entry, sums[run.name], factor) for run in runs if run.name in sums for entry in known[run.name]
     ]
-    layout = {
-        "barmode": "stack", "showlegend": False, "bargap": 0.3,
-        "yaxis": categories(), "xaxis": amounts(f"energy ({unit})"),
-        "annotations": [_total(run, sums, factor) for run in runs], "uniformtext": {"minsize": 10, "mode": "hide"},
-    }  # fmt: skip
-    return Figure(traces, layout, 70 + 34 * len(runs))
+    totals = [_total(run, sums, factor) for run in runs]
+    layout = STACK | {"yaxis": categories(), "xaxis": amounts(f"energy ({unit})"), "annotations": totals}
+    return Figure(stacked(segments), layout, 70 + 34 * len(runs))
 
 
 def _of_phase(run: RunData, phase: str) -> list[PartEnergy]:
@@ -58,15 +52,12 @@ def _complete(entries: list[PartEnergy]) -> bool:
     return all(entry.energy_j is not None for entry in entries)
 
 
-def _part_bar(run: RunData, entry: PartEnergy, total: float, unit: str, factor: float) -> Json:
-    energy = entry.energy_j or 0.0
-    working = entry.state in WORKING
+def _segment(run: RunData, entry: PartEnergy, total: float, factor: float) -> Segment:
+    energy, part, working = entry.energy_j or 0.0, part_label(entry.part), entry.state in WORKING
     colour = part_colour(entry.part) if working else shade(part_colour(entry.part), 0.25)
-    words = f"{part_label(run.name)} run, {entry.phase}: {part_label(entry.part)} {label(entry.state)}"
-    hover = plain(f"{words} {quantity(energy, 'energy')}, {share(energy / (total or 1.0))}") + "<extra></extra>"
-    text = part_label(entry.part) if working else ""
-    trace = bar([part_label(run.name)], [energy / factor], text, colour, text=[text], hovertemplate=hover)
-    return trace if working else hatched(trace)
+    words = f"{part_label(run.name)} run, {entry.phase}: {part} {label(entry.state)}"
+    hover = f"{words} {quantity(energy, 'energy')}, {share(energy / (total or 1.0))}"
+    return Segment(part_label(run.name), energy / factor, colour, part if working else "", hover, not working)
 
 
 def _total(run: RunData, sums: dict[str, float], factor: float) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from socsim.report.data import ParameterRow, ReportData
-from socsim.report.figure import Figure, amounts, axis, bar, plain, plot
+from socsim.report.figure import STACK, Figure, Segment, amounts, axis, plot, stacked
 from socsim.report.panel import Panel, empty_panel
 from socsim.report.words import plural
 
@@ -47,14 +47,13 @@ def _status(row: ParameterRow) -> str:
 
 
 def _counts(counts: dict[str, int]) -> Figure:
-    traces = [
-        bar(["parameters"], [count], status, SHADES[status], text=[f"{status} {count}"],
-            hovertemplate=plain(f"{status}: {plural(count, 'parameter')}") + "<extra></extra>")
-        for status, count in counts.items() if count
-    ]  # fmt: skip
-    axes = {"yaxis": axis(visible=False), "xaxis": amounts("number of parameters")}
-    layout = axes | {"barmode": "stack", "showlegend": False, "uniformtext": {"minsize": 10, "mode": "hide"}}
-    return Figure(traces, layout, 92)
+    segments = [
+        Segment("parameters", count, SHADES[status], f"{status} {count}", f"{status}: {plural(count, 'parameter')}")
+        for status, count in counts.items()
+        if count
+    ]
+    layout = STACK | {"yaxis": axis(visible=False), "xaxis": amounts("number of parameters")}
+    return Figure(stacked(segments), layout, 92)
 
 
 FILTER = Markup(

@@ -12,7 +12,7 @@ from socsim.report.words import label, quantity, share
 
 LARGEST_PX = 34
 LABELLED = 3  # points named per phase
-APART = 0.35  # decades between named points
+APART = (1.2, 0.5)  # decades along x, or along y, between named points: names are wide
 
 
 def build(data: ReportData) -> Panel:
@@ -125,15 +125,14 @@ def _named(points: list[RooflinePoint]) -> list[RooflinePoint]:
     """The longest points that lie far enough from each other for their names."""
     named: list[RooflinePoint] = []
     for point in sorted(points, key=lambda point: -point.time_s):
-        if len(named) < LABELLED and all(_distance(point, other) > APART for other in named):
+        if len(named) < LABELLED and all(_apart(point, other) for other in named):
             named.append(point)
     return named
 
 
-def _distance(one: RooflinePoint, other: RooflinePoint) -> float:
-    """In decades: names are wide, so distance along x counts less."""
-    across = abs(math.log10(one.operations_per_byte / other.operations_per_byte)) / 2
-    return max(across, abs(math.log10(one.operations_per_s / other.operations_per_s)))
+def _apart(one: RooflinePoint, other: RooflinePoint) -> bool:
+    across = abs(math.log10(one.operations_per_byte / other.operations_per_byte))
+    return across > APART[0] or abs(math.log10(one.operations_per_s / other.operations_per_s)) > APART[1]
 
 
 def _words(point: RooflinePoint, total: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from socsim.report.data import ReportData, RunData
-from socsim.report.figure import Figure, Json, amounts, bar, categories, nothing, plot, total_label
+from socsim.report.figure import STACK, Figure, Json, Segment, amounts, categories, nothing, plot, stacked, total_label
 from socsim.report.panel import Panel
 from socsim.report.theme import ROLES, part_colour, shade
 from socsim.report.words import UNKNOWN, label, part_label, quantity, rate
@@ -105,24 +105,21 @@ def _answer(data: ReportData) -> Figure:
     runs = [run for run in data.ran if run.summary.get("request_s")]
     if not runs:
         return nothing("No device could run this workload.")
-    names = [part_label(run.name) for run in runs]
-    layout = {
-        "barmode": "stack", "showlegend": False,
+    layout = STACK | {
         "xaxis": amounts("time since the request (s); dark until the first token"),
-        "yaxis": categories(), "bargap": 0.35, "annotations": [_total(run, runs) for run in runs],
+        "yaxis": categories(), "annotations": [_total(run, runs) for run in runs],
     }  # fmt: skip
-    traces = [
-        _phase(run, name, phase) for run, name in zip(runs, names, strict=True) for phase in ("prefill", "decode")
-    ]
-    return Figure(traces, layout, 74 + 26 * len(runs))
+    phases = [_phase(run, phase) for run in runs for phase in ("prefill", "decode")]
+    return Figure(stacked(phases), layout, 74 + 26 * len(runs))
 
 
-def _phase(run: RunData, name: str, phase: str) -> Json:
+def _phase(run: RunData, phase: str) -> Segment:
     first = run.summary.get("ttft_s") or 0.0
     seconds = first if phase == "prefill" else run.summary["request_s"] - first
-    colour = shade(part_colour(run.part), ROLES["weight" if phase == "prefill" else "kv"])
-    hover = f"{name} {phase}: {quantity(seconds, 'time')}<extra></extra>"
-    return bar([name], [seconds], phase, colour, hovertemplate=hover)
+    name, shading = part_label(run.name), ROLES["weight" if phase == "prefill" else "kv"]
+    return Segment(
+        name, seconds, shade(part_colour(run.part), shading), "", f"{name} {phase}: {quantity(seconds, 'time')}"
+    )
 
 
 def _total(run: RunData, runs: list[RunData]) -> Json:

@@ -7,18 +7,19 @@ from markupsafe import Markup
 
 from socsim.report.data import Floats, OperatorTable, ReportData, RunData
 from socsim.report.figure import (
+    STACK,
     Figure,
     Json,
     Plot,
+    Segment,
     amounts,
     axis,
-    bar,
     categories,
-    hatched,
     nothing,
     packed,
     plain,
     plot,
+    stacked,
 )
 from socsim.report.panel import Panel, empty_panel, per_run, switch
 from socsim.report.theme import WAITING_KINDS, kind_colour
@@ -60,33 +61,25 @@ def phases(table: OperatorTable) -> list[str]:
 
 
 def _by_kind(data: ReportData) -> Figure:
-    traces, rows = [], 0
-    for run in data.ran:
-        for phase in phases(run.operators) if run.operators else ():
-            traces += _kind_bars(run, phase)
-            rows += 1
-    layout = {
-        "barmode": "stack", "showlegend": False, "bargap": 0.3, "yaxis": categories(),
-        "xaxis": amounts("share of the phase (%)", range=[0, 100]), "uniformtext": {"minsize": 10, "mode": "hide"},
-    }  # fmt: skip
-    return Figure(traces, layout, 64 + 28 * rows)
+    rows = [(run, phase) for run in data.ran if run.operators for phase in phases(run.operators)]
+    segments = [segment for run, phase in rows for segment in _kinds(run, phase)]
+    layout = STACK | {"yaxis": categories(), "xaxis": amounts("share of the phase (%)", range=[0, 100])}
+    return Figure(stacked(segments), layout, 64 + 28 * len(rows))
 
 
-def _kind_bars(run: RunData, phase: str) -> list[Json]:
+def _kinds(run: RunData, phase: str) -> list[Segment]:
     assert run.operators is not None
     sums = totals(run.operators, phase)
     total = sum(sums.values()) or 1.0
     row = f"{part_label(run.name)} {phase}, {quantity(total, 'time')}"
-    return [_kind_bar(run, row, kind, seconds, total) for kind, seconds in sums.items() if seconds > 0]
+    return [_kind(run, row, kind, seconds, total) for kind, seconds in sums.items() if seconds > 0]
 
 
-def _kind_bar(run: RunData, row: str, kind: str, seconds: float, total: float) -> Json:
+def _kind(run: RunData, row: str, kind: str, seconds: float, total: float) -> Segment:
     part, name = share(seconds / total), label(kind)
-    hover = plain(f"{row}: {name} {quantity(seconds, 'time')}, {part}") + "<extra></extra>"
-    trace = bar(
-        [row], [100 * seconds / total], name, kind_colour(run.part, kind), text=[f"{name} {part}"], hovertemplate=hover
-    )
-    return hatched(trace) if kind in WAITING_KINDS else trace
+    hover = f"{row}: {name} {quantity(seconds, 'time')}, {part}"
+    colour = kind_colour(run.part, kind)
+    return Segment(row, 100 * seconds / total, colour, f"{name} {part}", hover, kind in WAITING_KINDS)
 
 
 def _by_layer(run: RunData) -> Figure:

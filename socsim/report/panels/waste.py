@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from socsim.report.data import MacWaste, ReportData, RunData
 from socsim.report.figure import (
+    STACK,
     Figure,
     Json,
     Plot,
+    Segment,
     amounts,
     axis,
-    bar,
     categories,
-    hatched,
     nothing,
     packed,
     plain,
     plot,
+    stacked,
 )
 from socsim.report.panel import Panel, per_run, switch
 from socsim.report.theme import MUTED, ROLES, part_colour, shade
@@ -40,22 +41,21 @@ def _padding(data: ReportData) -> Figure:
     rows = [(run, waste) for run in data.ran for waste in run.mac_waste if waste.useful_macs + waste.padding_macs > 0]
     if not any(waste.padding_macs for _, waste in rows):
         return nothing("No multiply-accumulate was spent on padding: no shape was padded.")
-    traces = [trace for run, waste in rows for trace in _mac_bars(run, waste)]
-    layout = {"barmode": "stack", "showlegend": False, "bargap": 0.3, "yaxis": categories(),
-              "xaxis": amounts("share of executed MACs (%)", range=[0, 100])}  # fmt: skip
-    return Figure(traces, layout, 64 + 24 * len(rows))
+    segments = [segment for run, waste in rows for segment in _macs(run, waste)]
+    layout = STACK | {"yaxis": categories(), "xaxis": amounts("share of executed MACs (%)", range=[0, 100])}
+    return Figure(stacked(segments), layout, 64 + 24 * len(rows))
 
 
-def _mac_bars(run: RunData, waste: MacWaste) -> list[Json]:
+def _macs(run: RunData, waste: MacWaste) -> list[Segment]:
     total = waste.useful_macs + waste.padding_macs
-    row = f"{part_label(run.name)} {waste.phase}"
-    traces = []
-    for name, macs in (("useful", waste.useful_macs), ("padding", waste.padding_macs)):
-        hover = plain(f"{row}: {macs:.3g} MACs {name}, {share(macs / total)}") + "<extra></extra>"
-        text = [f"{name} {share(macs / total)}"] if macs else [""]
-        trace = bar([row], [100 * macs / total], name, part_colour(run.part), text=text, hovertemplate=hover)
-        traces.append(trace if name == "useful" else hatched(trace))
-    return traces
+    row, colour = f"{part_label(run.name)} {waste.phase}", part_colour(run.part)
+    useful, padding = share(waste.useful_macs / total), share(waste.padding_macs / total)
+    return [
+        Segment(row, 100 * waste.useful_macs / total, colour, f"useful {useful}",
+                f"{row}: {waste.useful_macs:.3g} MACs useful, {useful}"),
+        Segment(row, 100 * waste.padding_macs / total, colour, f"padding {padding}",
+                f"{row}: {waste.padding_macs:.3g} MACs on padding, {padding}", hatched=True),
+    ]  # fmt: skip
 
 
 def _kv(run: RunData) -> Figure:
