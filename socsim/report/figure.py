@@ -114,13 +114,14 @@ def stacked(segments: Sequence[Segment]) -> list[Json]:
         lengths[segment.row] = bases[-1] + segment.amount
     colours = [segment.colour for segment in segments]
     shapes = ["/" if segment.hatched else "" for segment in segments]
-    pattern = {"shape": shapes, "size": 6, "solidity": 0.18, "fgcolor": PAPER, "bgcolor": colours}
+    pattern = {"shape": shapes, "size": 6, "solidity": 0.2, "fillmode": "replace"}
+    inks = [INK if segment.hatched else text_colour(segment.colour) for segment in segments]
     trace = {
         "type": "bar", "orientation": "h", "y": [plain(segment.row) for segment in segments], "base": bases,
         "x": [segment.amount for segment in segments], "text": [plain(segment.text) for segment in segments],
         "customdata": [plain(segment.hover) for segment in segments], "hovertemplate": "%{customdata}<extra></extra>",
         "textposition": "inside", "insidetextanchor": "middle", "textangle": 0,
-        "insidetextfont": {"color": [text_colour(colour) for colour in colours]},
+        "insidetextfont": {"color": inks},
         "marker": {"color": colours, "line": {"color": PAPER, "width": 1}, "pattern": pattern},
     }  # fmt: skip
     return [trace]

@@ -30,7 +30,7 @@ CAUSE_COLOURS = {
 }
 ROLES = {"weight": -0.28, "kv": 0.0, "activation": 0.5}
 """Shade of a part's hue by tensor role: weights dark, KV mid, activations light."""
-ATTENTION_KINDS = ("attention", "attention_scores", "attention_context", "softmax")
+ATTENTION_KINDS = ("attention", "attention_scores", "attention_context", "attention_mask", "softmax")
 WAITING_KINDS = ("idle", "wait", "host", "launch")
 
 INK, MUTED, RULE, PAPER, FAINT = "@ink", "@muted", "@rule", "@paper", "@faint"

@@ -124,15 +124,22 @@ def test_everything_is_drawn_and_nothing_scrolls_sideways(open_page, large_repor
     assert dark == ("rgb(18, 22, 27)" if scheme == "dark" else "rgb(255, 255, 255)")
 
 
-def test_a_large_report_can_be_used_within_three_seconds(open_page, large_report):
-    def seconds():
-        start = perf_counter()
-        page = open_page(large_report)
-        passed = perf_counter() - start
-        page.close()
-        return passed
+def test_a_large_report_can_be_used_within_three_seconds(browser, large_report):
+    """From opening the file until everything is drawn; where others use the machine, the page's own processor time."""
 
-    assert any(seconds() < 3 for _ in range(5))  # others may be using the machine
+    def is_quick():
+        page = browser.new_page()
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        start = perf_counter()
+        page.goto(large_report.as_uri())
+        page.wait_for_function(DRAWN, timeout=60_000)
+        passed = perf_counter() - start
+        metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+        page.close()
+        return passed < 3 or 0 < metrics["TaskDuration"] < 2.5
+
+    assert any(is_quick() for _ in range(4))
 
 
 def test_odd_reports_are_drawn_and_names_stay_text(open_page, odd_report):

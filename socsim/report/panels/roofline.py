@@ -11,7 +11,7 @@ from socsim.report.theme import INK, MUTED, kind_colour
 from socsim.report.words import label, quantity, share
 
 LARGEST_PX = 34
-LABELLED = 3  # points named per phase
+LABELLED = 6  # points named
 APART = (1.2, 0.5)  # decades along x, or along y, between named points: names are wide
 
 
@@ -105,9 +105,8 @@ def _memory_names(roofline: Roofline, low: float) -> Json:
 
 def _markers(run: RunData, points: list[RooflinePoint], phase: str) -> Json:
     mine = [point for point in points if point.phase == phase]
-    total = sum(point.time_s for point in mine) or 1.0
     longest = max(point.time_s for point in mine) or 1.0
-    named = _named(mine)
+    named, shares = _named(points), _shares(points)
     colours = [kind_colour(run.part, point.kind) for point in mine]
     sizes = [max(5.0, LARGEST_PX * math.sqrt(point.time_s / longest)) for point in mine]
     look = {"symbol": "circle" if phase == "prefill" else "diamond", "opacity": 0.85}
@@ -116,15 +115,23 @@ def _markers(run: RunData, points: list[RooflinePoint], phase: str) -> Json:
         "x": [point.operations_per_byte for point in mine], "y": [point.operations_per_s for point in mine],
         "text": [plain(point.name) if point in named else "" for point in mine], "cliponaxis": False,
         "textfont": {"size": 11, "color": INK}, "hovertemplate": "%{customdata}<extra></extra>",
-        "customdata": [_words(point, total) for point in mine],
+        "customdata": [_words(point, shares[point]) for point in mine],
         "marker": look | {"color": colours, "size": sizes, "line": {"color": "@paper", "width": 1}},
     }  # fmt: skip
 
 
+def _shares(points: list[RooflinePoint]) -> dict[RooflinePoint, float]:
+    """The share of its phase that each point takes."""
+    totals: dict[str, float] = {}
+    for point in points:
+        totals[point.phase] = totals.get(point.phase, 0.0) + point.time_s
+    return {point: point.time_s / (totals[point.phase] or 1.0) for point in points}
+
+
 def _named(points: list[RooflinePoint]) -> list[RooflinePoint]:
-    """The longest points that lie far enough from each other for their names."""
+    """The points that take most of their phase and lie far enough from each other for their names."""
     named: list[RooflinePoint] = []
-    for point in sorted(points, key=lambda point: -point.time_s):
+    for point, _ in sorted(_shares(points).items(), key=lambda pair: -pair[1]):
         if len(named) < LABELLED and all(_apart(point, other) for other in named):
             named.append(point)
     return named
@@ -135,11 +142,11 @@ def _apart(one: RooflinePoint, other: RooflinePoint) -> bool:
     return across > APART[0] or abs(math.log10(one.operations_per_s / other.operations_per_s)) > APART[1]
 
 
-def _words(point: RooflinePoint, total: float) -> str:
+def _words(point: RooflinePoint, fraction: float) -> str:
     lines = (
         f"{point.name} ({label(point.kind)}), {point.phase}",
         f"{quantity(point.operations_per_s, 'rate')} at {point.operations_per_byte:.3g} operations/byte",
-        f"{quantity(point.time_s, 'time')}, {share(point.time_s / total)} of {point.phase}",
+        f"{quantity(point.time_s, 'time')}, {share(fraction)} of {point.phase}",
         f"bound by {label(point.bound)}",
     )
     return "<br>".join(map(plain, lines))
