@@ -8,14 +8,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from socsim.pipeline import load_platform, load_workload, run
-    from socsim.result import Result
+    from socsim.errors import InputError, SocsimError
+    from socsim.pipeline import RunOptions, load_platform, load_workload, run
+    from socsim.result import Result, load
 
 __version__ = "0.1.0"
-__all__ = ["Result", "__version__", "load_platform", "load_workload", "run"]
+__all__ = [
+    "InputError",
+    "Result",
+    "RunOptions",
+    "SocsimError",
+    "__version__",
+    "load",
+    "load_platform",
+    "load_workload",
+    "run",
+]
 
 _HOME = {
+    "InputError": "socsim.errors",
     "Result": "socsim.result",
+    "RunOptions": "socsim.pipeline",
+    "SocsimError": "socsim.errors",
+    "load": "socsim.result",
     "load_platform": "socsim.pipeline",
     "load_workload": "socsim.pipeline",
     "run": "socsim.pipeline",

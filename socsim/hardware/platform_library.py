@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path as FilePath
 
@@ -31,10 +31,10 @@ class LoadedPlatform:
 
     name: str
     """File stem: "lunar-lake-268v"."""
-    spec: PlatformSpec
-    document: Document
+    spec: PlatformSpec = field(repr=False)
+    document: Document = field(repr=False)
     """Data as filled in, with source map and provenance by path."""
-    defaulted: tuple[str, ...]
+    defaulted: tuple[str, ...] = field(repr=False)
     """Dotted paths of the values that are class defaults, sorted."""
 
 

@@ -29,8 +29,8 @@ class DeviceRun:
 
     device: str
     reason: str | None = None
-    metrics: RunMetrics | None = None
-    timeline: Timeline | None = None
+    metrics: RunMetrics | None = field(default=None, repr=False)
+    timeline: Timeline | None = field(default=None, repr=False)
     grain: str = "kernel"
     decode: str = "exact"
     wall_s: float | None = None
@@ -57,9 +57,9 @@ class DeviceRun:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
-    """Runs of one workload on one platform."""
+    """Runs of one workload on one platform; printed, or shown in a notebook, it is a table and a sentence."""
 
     platform: LoadedPlatform
     workload: LoadedWorkload
@@ -133,12 +133,21 @@ class Result:
         frame: pd.DataFrame = result_table(self, name).to_pandas()
         return frame
 
+    def __repr__(self) -> str:
+        """The figures of every run as lines of text, then the verdict."""
+        titles = ["device", *(title for title, _, _ in _SHOWN)]
+        rows = [titles, *([run.device, *_cells(run)] for run in self.runs if run.ok)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([_title(self), *lines, _verdict(self)])
+
     def _repr_html_(self) -> str:
-        """A short table for notebooks."""
-        head = "".join(f"<th>{escape(title)}</th>" for title, _, _ in _SHOWN)
+        """A short table for notebooks, and the verdict."""
+        head = "".join(f'<th style="text-align: left">{escape(title)}</th>' for title, _, _ in _SHOWN)
         rows = "".join(_html_row(run) for run in self.runs)
-        title = f"<caption>{escape(f'{self.workload.name} on {self.platform.spec.name}')}</caption>"
-        return f"<table>{title}<thead><tr><th>device</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        caption = f'<caption style="text-align: left; white-space: nowrap">{escape(_title(self))}</caption>'
+        table = f"<table>{caption}<thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return f"{table}<p>{escape(_verdict(self))}</p>"
 
 
 _SHOWN = (
@@ -148,6 +157,7 @@ _SHOWN = (
     ("energy per token", "energy_per_output_token_j", "energy"),
     ("mean power", "soc_power_mean_w", "power"),
     ("peak power", "soc_power_peak_w", "power"),
+    ("bound by", "bound_by", None),
 )
 """Columns of the notebook view: title, key, dimension."""
 
@@ -156,16 +166,32 @@ def _model_name(workload: LoadedWorkload) -> str:
     return workload.architecture.name if workload.architecture is not None else workload.spec.model
 
 
+def _title(result: Result) -> str:
+    return f"{result.summary['model']}, {result.workload.name} on {result.platform.spec.name}"
+
+
+def _verdict(result: Result) -> str:
+    from socsim.verdict import verdict
+
+    return verdict(result.summary)
+
+
 def _html_row(run: DeviceRun) -> str:
     if not run.ok:
-        return f'<tr><td>{escape(run.device)}</td><td colspan="{len(_SHOWN)}">{escape(run.reason or "")}</td></tr>'
-    cells = "".join(f"<td>{escape(_shown(run.summary[key], dimension))}</td>" for _, key, dimension in _SHOWN)
-    return f"<tr><td>{escape(run.device)}</td>{cells}</tr>"
+        return f'<tr><th>{escape(run.device)}</th><td colspan="{len(_SHOWN)}">{escape(run.reason or "")}</td></tr>'
+    cells = "".join(f'<td style="text-align: left">{escape(text)}</td>' for text in _cells(run))
+    return f"<tr><th>{escape(run.device)}</th>{cells}</tr>"
 
 
-def _shown(value: float | None, dimension: Any) -> str:
+def _cells(run: DeviceRun) -> list[str]:
+    return [_shown(run.summary[key], dimension) for _, key, dimension in _SHOWN]
+
+
+def _shown(value: Any, dimension: Any) -> str:
     if value is None:
-        return "–"
+        return "unknown"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{phase}: {cause}" for phase, cause in value.items() if cause)
     return format_quantity(value, dimension) if dimension else three_digits(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from socsim.data import is_file, resolve, shipped_names
@@ -30,10 +30,10 @@ class LoadedWorkload:
     name: str
     """File stem: what result folders are named after."""
     spec: WorkloadSpec
-    document: Document
-    architecture: Architecture | None
+    document: Document = field(repr=False)
+    architecture: Architecture | None = field(repr=False)
     """None for an operator table, which has no model behind it."""
-    table: OperatorTrace | None = None
+    table: OperatorTrace | None = field(default=None, repr=False)
 
     def trace(self, spec: WorkloadSpec | None = None) -> OperatorTrace:
         """The operator trace, of `spec` where a device needs a variant of the workload (a static shape).
