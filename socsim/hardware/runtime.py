@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from socsim.schema.quantity import Time
+from socsim.schema.quantity import Bandwidth, Time
 from socsim.schema.spec import Spec
 from socsim.workload.deployment import Fusion
 from socsim.workload.formats import FormatName
@@ -31,6 +31,13 @@ class KernelEfficiency(Spec):
     """Of the port's bandwidth in prefill; null = stream."""
     kv_stream: Share | None = None
     """Of the port's bandwidth for KV reads; null = stream."""
+    shared_kv: bool = True
+    """Unfused attention of a decode step reads a KV head once for all the query heads that share it.
+
+    Kernels that work query head by query head (false) read it again for each.
+    """
+    lookup_bits: Annotated[int, Field(ge=1)] | None = None
+    """Matrix-vector kernels by table look-up take time with the bits of the weights; `matvec` is stated for so many."""
 
 
 class RuntimeDevice(Spec):
@@ -47,6 +54,14 @@ class RuntimeDevice(Spec):
     host_time_per_token: Time = 0.0
     """Host CPU time per step: sampling over the vocabulary, bookkeeping."""
     efficiency: KernelEfficiency = KernelEfficiency()
+    max_tiles: Annotated[int, Field(ge=1)] | None = None
+    """Tiles of a kernel that its schedule overlaps; null = as many as the buffers ask for.
+
+    The first load hides behind no computation: with two tiles half of it sticks out, with one all of it.
+    """
+    cache_copy: Bandwidth | None = None
+    """Bytes per second, read and written, at which a rewritten KV cache is copied between the buffers of host and
+    device; null = as fast as the device moves KV."""
     fusion: Fusion = Fusion()
     kv_format: FormatName | None = None
     activation_format: FormatName | None = None

@@ -21,6 +21,7 @@ WIDENING: Final = ("int4", "int8", "int16", "fp16", "bf16", "fp32")
 _CLASSES: Final[Mapping[Kind, Placement]] = {
     Kind.MATMUL: Placement.LINEAR,
     Kind.ATTENTION_SCORES: Placement.ATTENTION,
+    Kind.ATTENTION_MASK: Placement.ATTENTION,
     Kind.SOFTMAX: Placement.ATTENTION,
     Kind.ATTENTION_CONTEXT: Placement.ATTENTION,
     Kind.KV_APPEND: Placement.ATTENTION,

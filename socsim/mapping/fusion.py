@@ -25,7 +25,8 @@ SIBLINGS: Final = (
 """Weight roles of products that read the same input."""
 
 _ATTENTION: Final = frozenset({Kind.ATTENTION_SCORES, Kind.SOFTMAX, Kind.ATTENTION_CONTEXT})
-_INSIDE_ATTENTION: Final = _ATTENTION | {Kind.KV_DEQUANTIZE}
+_INSIDE_ATTENTION: Final = _ATTENTION | {Kind.ATTENTION_MASK, Kind.KV_DEQUANTIZE}
+_MASK: Final = frozenset({Kind.ATTENTION_MASK})
 _PROLOGUE: Final = frozenset({Kind.NORM, Kind.RESIDUAL, Kind.QUANTIZE, Kind.ROTATION})
 _EPILOGUE: Final = frozenset({Kind.ACTIVATION, Kind.RESIDUAL, Kind.QUANTIZE, Kind.ROPE, Kind.KV_APPEND})
 _PER_HEAD: Final = frozenset({"qk_norm", "rotation_r3"})
@@ -93,7 +94,8 @@ def _group_at(operators: Sequence[Operator], start: int, switches: Switches) -> 
     first = _run(operators, start, _PROLOGUE) if switches.intra else start
     if first < len(operators) and operators[first].kind is Kind.MATMUL:
         return _product_at(operators, start, first, switches)
-    return Group(start, start + 1)
+    masked = operators[start].kind is Kind.ATTENTION_SCORES and _run(operators, start + 1, _MASK) > start + 1
+    return Group(start, start + 2 if switches.intra and masked else start + 1)
 
 
 def _product_at(operators: Sequence[Operator], start: int, first: int, switches: Switches) -> Group:

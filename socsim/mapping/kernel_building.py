@@ -11,6 +11,7 @@ from socsim.mapping.actions import energy_actions
 from socsim.mapping.kernel import Kernel, OperatorShare
 from socsim.mapping.rates import Rates, rates_of
 from socsim.mapping.served import Served, served_in_memory
+from socsim.mapping.tiling import MAX_TILES
 from socsim.mapping.traffic import Surroundings, Traffic, kernel_traffic, stages
 from socsim.mapping.work import Target, Work, merged_cycles, visible_share, work_of
 from socsim.workload.ops import Kind, Operator
@@ -32,12 +33,12 @@ def build_kernel(
 ) -> Kernel:
     """The kernel that runs `operators` together on `target`; `attention` marks a fused attention kernel."""
     around = around or Surroundings()
-    rates = rates_of(target, around.decode)
+    rates = rates_of(target, around.decode, operators[0].kind is Kind.KV_REWRITE)
     pim = near_memory_engine(target, operators, rates)
     served = _served(target, operators, attention, around, pim)
     moved = summed(one.traffic for one in served)
     cycles = _cycles(target, served, attention)
-    tiles = max(one.traffic.tiles for one in served)
+    tiles = min(max(one.traffic.tiles for one in served), target.runtime.max_tiles or MAX_TILES)
     gathers = operators[0].kind is Kind.EMBEDDING
     return Kernel(
         name=_name(operators, attention),

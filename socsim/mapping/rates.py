@@ -57,16 +57,22 @@ class Rates(NamedTuple):
         return 0.0 if moved.moved or not moved.cached else moved.cached / self.cache
 
 
-def rates_of(target: Target, decode: bool) -> Rates:
-    """The rates of a phase; a port without a cap takes what the DRAM can give."""
+def rates_of(target: Target, decode: bool, copies_cache: bool = False) -> Rates:
+    """The rates of a phase; a port without a cap takes what the DRAM can give.
+
+    `copies_cache`: of the kernel that rewrites the KV cache, which the runtime may copy through the host.
+    """
     efficiency, dram = target.runtime.efficiency, target.memory.dram
     port = min(target.machine.port_bytes_per_s, dram.peak_bandwidth)
     share = efficiency.stream if decode else efficiency.prefill_stream or efficiency.stream
     cache = target.memory.system_cache
+    kv = port * (efficiency.kv_stream or share)
+    if copies_cache and target.runtime.cache_copy is not None:
+        kv = min(kv, target.runtime.cache_copy)
     return Rates(
         port=port,
         weight=port * share,
-        kv=port * (efficiency.kv_stream or share),
+        kv=kv,
         activation=port * share,
         cache=min(port * share, cache.bandwidth) if cache else port * share,
         peak=dram.peak_bandwidth,

@@ -17,6 +17,7 @@ from socsim.workload.formats import number_format
 from socsim.workload.ops import Kind, Operator
 
 _BITS: Final = {"int4": 4, "int8": 8, "fp8": 8, "int16": 16, "fp16": 16, "bf16": 16, "fp32": 32}
+_SQUARE: Final = frozenset({Kind.ATTENTION_MASK, Kind.SOFTMAX})
 _ATTENTION: Final = frozenset({Kind.ATTENTION_SCORES, Kind.ATTENTION_CONTEXT})
 _PARTIAL_SUM_TRAFFIC: Final = 8  # bytes per output and pass: a 32-bit partial sum is written and read again
 
@@ -65,7 +66,7 @@ def work_of(
     type_ = target.compute_type(operator) if macs else ""
     cycles, spilled = _matrix(target, operator, type_, macs) if macs else (0.0, 0)
     count = _instructions(target, operator, tail) + _conversions(target, operator, type_, weight_passes)
-    if operator.kind is Kind.SOFTMAX:
+    if operator.kind in _SQUARE:
         count *= visible
     vector = target.machine.vector
     busy = vector_cycles(vector, count) / target.runtime.efficiency.vector
@@ -131,6 +132,8 @@ def _efficiency(target: Target, operator: Operator, narrow: bool) -> float:
     efficiency = target.runtime.efficiency
     if operator.kind in _ATTENTION:
         return efficiency.attention
+    if narrow and efficiency.lookup_bits is not None and operator.weight_format:
+        return efficiency.matvec * efficiency.lookup_bits / number_format(operator.weight_format).element_bits
     return efficiency.matvec if narrow else efficiency.matmul
 
 
@@ -175,7 +178,7 @@ def conversion_ops(machine: Machine, operator: Operator, type_: str, weight_pass
     ops: list[tuple[str, int]] = []
     weights = operator.weight_format
     integer = type_.startswith("int")
-    if weights not in machine.datapath.load_formats and _converted(weights, type_):
+    if not _loads_as(machine, weights, type_) and _converted(weights, type_):
         elements = _weight_elements(operator) * weight_passes
         ops.append(("convert", elements))
         if not integer and operator.weight_group:
@@ -187,6 +190,12 @@ def conversion_ops(machine: Machine, operator: Operator, type_: str, weight_pass
         inputs = operator.m * operator.k * operator.batch
         ops += [("max", inputs), ("mul", inputs), ("convert", inputs)]
     return ops
+
+
+def _loads_as(machine: Machine, storage: str, type_: str) -> bool:
+    """Whether the load path turns elements of a storage format into a compute type."""
+    types = machine.datapath.load_types
+    return storage in machine.datapath.load_formats and (types is None or type_ in types)
 
 
 def _converted(storage: str, type_: str) -> bool:

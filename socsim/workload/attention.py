@@ -142,7 +142,7 @@ def _expansion(plan: LayerPlan, run: Pass, span: Span) -> Operator:
 
 
 def _attention(plan: LayerPlan, run: Pass, span: Span) -> tuple[Operator, ...]:
-    """Scores, softmax, context. GQA: the query heads that share a KV head form the rows of one matmul per KV head."""
+    """Scores, mask, softmax, context. GQA: query heads that share a KV head form the rows of one matmul per KV head."""
     attention, latent = plan.block.attention, absorbs(plan.block.attention, run)
     shared = 1 if latent or not attention.kv_heads else attention.kv_heads
     expanded = attention.kind == "mla" and not latent
@@ -152,6 +152,7 @@ def _attention(plan: LayerPlan, run: Pass, span: Span) -> tuple[Operator, ...]:
     values = 0 if expanded or latent else run.batch * plan.cache.value_bytes(span.positions, run.past + run.rows)
     return (
         _scores(plan, run, span, shared, key_width, keys),
+        *_mask(plan, run, span),
         _softmax(plan, run, span),
         _context(plan, run, span, shared, value_width, values),
     )
@@ -187,6 +188,18 @@ def _expanded_elements(plan: LayerPlan, run: Pass, span: Span, width: int) -> in
     attention = plan.block.attention
     expanded = attention.kind == "mla" and not absorbs(attention, run)
     return run.batch * span.positions * attention.heads * width if expanded else 0
+
+
+def _mask(plan: LayerPlan, run: Pass, span: Span) -> tuple[Operator, ...]:
+    """The addition that hides later, windowed and padded positions, where there are any; the mask itself, one for all
+    heads, is left out."""
+    if not span.masked_pairs and span.positions == span.real_positions:
+        return ()
+    rows, stream = run.tokens * plan.block.attention.heads, plan.schemes.stream
+    elements = rows * span.positions
+    shape, ops = (rows, span.positions), vector_work("mask", elements)
+    mask = elementwise("attention_mask", Kind.ATTENTION_MASK, shape, (stream, elements), stream, ops)
+    return (replace(mask, context=span.positions, vector_ops=ops),)  # saturating: no conversion
 
 
 def _softmax(plan: LayerPlan, run: Pass, span: Span) -> Operator:

@@ -35,6 +35,7 @@ WORK: Final[dict[str, Work]] = {
     "rms": Work({"mul": 3, "add": 1}, {"rsqrt": 1}, "square, sum; times 1/rms, times the weight"),
     "layer": Work({"mul": 3, "add": 4}, {"rsqrt": 1}, "sum, minus mean, square, sum; times 1/std, times weight, bias"),
     "softmax": Work({"max": 1, "add": 2, "exp": 1, "mul": 1}, {"divide": 1}, "max, minus max, exp, sum; times 1/sum"),
+    "mask": Work({"add": 1}, {}, "minus infinity on hidden scores"),
     "softcap": Work({"mul": 2, "tanh": 1}, {}, "cap x tanh(x / cap)"),
     "rope": Work({"mul": 2, "add": 1}, {}, "x cos + rotated(x) sin, on rotated elements"),
     "silu": Work({"sigmoid": 1, "mul": 1}, {}, "x sigmoid(x)"),

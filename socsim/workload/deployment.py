@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from socsim.errors import nearest
 from socsim.schema.spec import Spec
 from socsim.workload.formats import FormatName
-from socsim.workload.sparsity import PatternText, parse_pattern
+from socsim.workload.sparsity import Kept, PatternText, parse_pattern
 
 Granularity = Literal["tensor", "channel", "group", "block"]
 ZeroPoint = Literal["none", "int", "fp16"]
@@ -107,11 +107,14 @@ class Sparsity(Spec):
     """N:M sparsity of the blocks' linear layers: N kept of every M."""
 
     pattern: PatternText = "none"
+    index_bits: Annotated[int, Field(ge=0, le=8)] | None = None
+    """Bits beside each kept weight; null = its index in the block, ceil(log2 M). 0 = positions that cost nothing."""
 
     @property
-    def kept(self) -> tuple[int, int] | None:
-        """(kept, block), None where every weight is kept."""
-        return parse_pattern(self.pattern)
+    def kept(self) -> Kept | None:
+        """(kept, block) and stated index bits, None where every weight is kept."""
+        pattern = parse_pattern(self.pattern)
+        return pattern if pattern is None or self.index_bits is None else (*pattern, self.index_bits)
 
 
 class Eviction(Spec):
@@ -189,8 +192,8 @@ class Deployment(Spec):
     speculative: Speculative | Literal["none"] = "none"
 
     @property
-    def kept_weights(self) -> tuple[int, int] | None:
-        """(kept, block) of the N:M pattern, None where there is none."""
+    def kept_weights(self) -> Kept | None:
+        """(kept, block) of the N:M pattern, its index bits where stated, None where there is none."""
         return None if self.sparsity == "none" else self.sparsity.kept
 
     @property

@@ -19,6 +19,7 @@ from socsim.workload.formats import NumberScheme, matrix_bytes, number_format
 from socsim.workload.kv_cache import LayerCache
 from socsim.workload.ops import Kind, Operator
 from socsim.workload.schemes import WIDE_BYTES, LayerSchemes, tensor_bytes
+from socsim.workload.sparsity import Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class LayerPlan:
     hidden: int
     schemes: LayerSchemes
     cache: LayerCache
-    kept: tuple[int, int] | None  # N:M sparsity of the linear layers
+    kept: Kept | None  # N:M sparsity of the linear layers
     rotations: tuple[str, ...]  # online ones: "R3", "R4"
     rewrites_cache: bool
     transposes_keys: bool
@@ -52,7 +53,7 @@ def linear(
     projection: Projection,
     rows: Rows,
     schemes: LayerSchemes,
-    kept: tuple[int, int] | None = None,
+    kept: Kept | None = None,
     bias: bool = False,
     output: str | None = None,
 ) -> Operator:
@@ -77,12 +78,12 @@ def linear(
         padding_macs=rows.padding * projection.n_out * projection.k_in,
         vector_ops=epilogue(rows.count * projection.n_out, scheme, schemes.input(name), made, bias),
         weight_group=scheme.scale_group,
-        sparsity=kept,
+        sparsity=None if kept is None else (kept[0], kept[1]),
         role=name,
     )
 
 
-def linear_bytes(projection: Projection, scheme: NumberScheme, kept: tuple[int, int] | None, bias: bool) -> int:
+def linear_bytes(projection: Projection, scheme: NumberScheme, kept: Kept | None, bias: bool) -> int:
     """Bytes of a linear layer's matrix, scales and indexes included, and of its FP16 bias."""
     matrix = matrix_bytes(scheme, projection.n_out, projection.k_in, kept)
     return matrix + (projection.n_out * WIDE_BYTES if bias else 0)

@@ -14,6 +14,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, WithJsonSchema
 
 from socsim.registry import Registry
+from socsim.workload.sparsity import Kept, kept_index_bits
 
 SCALE_BITS: Final = 16  # scales of groups, channels and tensors are FP16
 COMPUTE_TYPES: Final = ("int4", "int8", "fp8", "int16", "fp16", "bf16", "fp32")
@@ -188,24 +189,20 @@ def storage_bits(
 
 
 @lru_cache(maxsize=4096)
-def matrix_bytes(scheme: NumberScheme, rows: int, columns: int, kept: tuple[int, int] | None = None) -> int:
+def matrix_bytes(scheme: NumberScheme, rows: int, columns: int, kept: Kept | None = None) -> int:
     """Bytes of a `rows` x `columns` matrix (columns = input channels), scales and zero points included.
 
     A row's last group or block is whole: remainders are rounded up. `kept` = (n, m) stores n of every m elements
-    of a row, each with an index of ceil(log2 m) bits; scales stay.
+    of a row, each with an index of ceil(log2 m) bits or as a third number says; scales stay.
     """
     number = scheme.number
     padded = ceil(columns / number.block_size) * number.block_size if number.block_size else columns
-    element = rows * _stored_elements(padded, kept) * (number.element_bits + _index_bits(kept))
+    element = rows * _stored_elements(padded, kept) * (number.element_bits + kept_index_bits(kept))
     return ceil((element + _overhead_bits(scheme, rows, columns)) / 8)
 
 
-def _stored_elements(columns: int, kept: tuple[int, int] | None) -> int:
+def _stored_elements(columns: int, kept: Kept | None) -> int:
     return columns if kept is None else ceil(columns / kept[1]) * kept[0]
-
-
-def _index_bits(kept: tuple[int, int] | None) -> int:
-    return 0 if kept is None else (kept[1] - 1).bit_length()
 
 
 def _overhead_bits(scheme: NumberScheme, rows: int, columns: int) -> int:

@@ -16,6 +16,7 @@ class Kind(StrEnum):
 
     MATMUL = "matmul"
     ATTENTION_SCORES = "attention_scores"
+    ATTENTION_MASK = "attention_mask"
     SOFTMAX = "softmax"
     ATTENTION_CONTEXT = "attention_context"
     NORM = "norm"

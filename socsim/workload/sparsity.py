@@ -9,6 +9,8 @@ from pydantic import BeforeValidator
 
 OFF: Final = "none"
 MAX_BLOCK: Final = 64  # no published pattern comes near; index bits stay in a byte
+Kept = tuple[int, int] | tuple[int, int, int]
+"""(kept, block) of a pattern, and the bits of an index where they are not ceil(log2 block)."""
 
 
 def parse_pattern(pattern: str) -> tuple[int, int] | None:
@@ -29,11 +31,18 @@ def index_bits(block: int) -> int:
     return (block - 1).bit_length()
 
 
-def stored_bits(element_bits: float, kept: tuple[int, int] | None) -> float:
+def kept_index_bits(kept: Kept | None) -> int:
+    """Bits beside each kept weight: those stated, else its index in its block; none in a dense matrix."""
+    if kept is None:
+        return 0
+    return kept[2] if len(kept) == 3 else index_bits(kept[1])
+
+
+def stored_bits(element_bits: float, kept: Kept | None) -> float:
     """Bits per weight of the dense matrix, indexes included: 2:4 INT8 is (8 + 2) x 2/4 = 5."""
     if kept is None:
         return element_bits
-    return (element_bits + index_bits(kept[1])) * kept[0] / kept[1]
+    return (element_bits + kept_index_bits(kept)) * kept[0] / kept[1]
 
 
 def _pattern_text(value: object) -> object:

@@ -190,7 +190,7 @@ def peak_bytes(operators: Iterable[Operator]) -> int:
 
 def _held_bytes(operator: Operator) -> int:
     match operator.kind:
-        case Kind.SOFTMAX:
+        case Kind.SOFTMAX | Kind.ATTENTION_MASK:
             return 0  # in place of the scores
         case Kind.ATTENTION_SCORES:
             return operator.activation_bytes + operator.output_bytes // operator.batch

@@ -21,6 +21,7 @@ _TYPO = 0.8  # likeness from which an unknown column is a known one misspelt, no
 _MATMULS = (Kind.MATMUL, Kind.ATTENTION_SCORES, Kind.ATTENTION_CONTEXT)
 _DEFAULT_WORK = {
     Kind.NORM: "rms",
+    Kind.ATTENTION_MASK: "mask",
     Kind.SOFTMAX: "softmax",
     Kind.ROPE: "rope",
     Kind.ACTIVATION: "silu",
