@@ -115,15 +115,6 @@ class PartEnergy:
 
 
 @dataclass(frozen=True)
-class Residency:
-    """Share of the request that a part spent in a state."""
-
-    part: str
-    state: str
-    fraction: float
-
-
-@dataclass(frozen=True)
 class MacWaste:
     """Multiply-accumulates of a phase: asked for, and spent on padding."""
 
@@ -160,12 +151,13 @@ class RunData:
     limits_w: Mapping[str, float] = field(default_factory=dict)
     temperature: Windows | None = None
     """degC by node."""
+    unknown: tuple[str, ...] = ()
+    """Paths of the energy coefficients that are missing."""
     bandwidth: Bandwidth | None = None
     footprint: Footprint | None = None
     roofline: Roofline | None = None
     bottleneck: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Share of each phase's time by cause."""
-    residency: tuple[Residency, ...] = ()
     mac_waste: tuple[MacWaste, ...] = ()
     kv_use: KvUse | None = None
     timeline: Timeline | None = None

@@ -99,6 +99,7 @@ def _run(run: DeviceRun, result: Result) -> RunData:
         part_energy=tuple(PartEnergy(one.part, one.phase, one.state, one.energy_j) for one in metrics.state_energies),
         power=power,
         limits_w=_limits(platform),
+        unknown=metrics.unknown,
         temperature=None if timeline is None else _temperature(timeline),
         bandwidth=_bandwidth(metrics.bandwidth, platform),
         footprint=Footprint(_windows(metrics.footprint), platform.memory.dram.capacity),

@@ -149,10 +149,15 @@
     const line = {color: socsim.theme("accent"), width: 1.5};
     return [{type: "rect", xref: "x", yref: "paper", x0: view.from / 1e12, x1: view.to / 1e12, y0: 0, y1: 1, line}];
   }
+  function firstDecode(run) {
+    const steps = run.tracks.find((track) => track.label === "step"), wanted = steps ? steps.names.indexOf("decode") : -1;
+    let found = null;
+    if (wanted >= 0) visit(steps, 0, Infinity, (start, end, name) => name === wanted && (found = {start, end}));
+    return found;
+  }
   function first(run, name) {
     view.run = name;
-    const steps = run.tracks.find((track) => track.label === "step");
-    const start = steps && steps.rows > 1 ? spanAt(steps, run.header.prefill_end_ps + 1) : null;
+    const start = firstDecode(run);
     [view.from, view.to] = start ? [start.start, start.end] : [run.header.start_ps, run.header.end_ps];
     Plotly.relayout(overview(), {shapes: windowShape(), "xaxis.range": fullRange()});
   }
@@ -204,7 +209,8 @@
     if (what === "prefill") return show(start, prefill);
     const track = run.tracks.find((track) => what === "kernel" ? track.kind === "kernel" : track.label === what);
     const middle = (view.from + view.to) / 2;
-    const at = what === "step" ? Math.max(middle, prefill + 1) : view.to - view.from > 0.5 * (end - start) ? prefill + 1 : middle;
+    const decode = firstDecode(run), later = decode ? (decode.start + decode.end) / 2 : start;
+    const at = what === "step" ? Math.max(middle, later) : view.to - view.from > 0.5 * (end - start) ? later : middle;
     const span = track && spanAt(track, at);
     if (!span) return undefined;
     const margin = 0.04 * (span.end - span.start);

@@ -45,7 +45,7 @@ def _bandwidth(run: RunData) -> Figure:
 
 
 def _levels(bandwidth: Bandwidth) -> dict[str, float]:
-    levels = {"peak": bandwidth.peak_bytes_per_s, "achievable": bandwidth.achievable_bytes_per_s}
-    return {
-        f"{name} {quantity(level, 'bandwidth')}": level / GIGA for name, level in levels.items() if level is not None
-    }
+    levels = {"peak": bandwidth.peak_bytes_per_s}
+    if bandwidth.achievable_bytes_per_s is not None and bandwidth.achievable_bytes_per_s < bandwidth.peak_bytes_per_s:
+        levels["achievable"] = bandwidth.achievable_bytes_per_s
+    return {f"{name} {quantity(level, 'bandwidth')}": level / GIGA for name, level in levels.items()}

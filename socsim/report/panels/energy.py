@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from socsim.report.data import PartEnergy, ReportData, RunData
 from socsim.report.figure import STACK, Figure, Json, Segment, amounts, categories, nothing, plot, stacked, total_label
 from socsim.report.panel import Panel, empty_panel
@@ -9,16 +11,25 @@ from socsim.report.theme import part_colour, shade
 from socsim.report.words import label, part_label, quantity, share, unit_for
 
 WORKING = ("active", "on", "")
-UNKNOWN_ENERGY = (
-    "Energy is unknown: at least one energy coefficient of the platform is not known, and unknown is not zero."
-)
+UNKNOWN_ENERGY = "Energy is unknown: a coefficient of the platform is, and unknown is not zero."
+
+NAMED = 3  # coefficients
+
+
+def unknown_energy(runs: Sequence[RunData]) -> str:
+    """Why there is no energy to show."""
+    paths = list(dict.fromkeys(path for run in runs for path in run.unknown))
+    if not paths:
+        return UNKNOWN_ENERGY
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return f"{UNKNOWN_ENERGY} Missing: {', '.join(paths[:NAMED])}{more}."
 
 
 def build(data: ReportData) -> Panel:
     """One bar per device and phase."""
     found = list(dict.fromkeys(entry.phase for run in data.ran for entry in run.part_energy))
     if not found:
-        return empty_panel("energy", "Where energy goes", UNKNOWN_ENERGY if data.ran else "No device ran.")
+        return empty_panel("energy", "Where energy goes", unknown_energy(data.ran) if data.ran else "No device ran.")
     plots = tuple(
         plot(f"energy-{phase}", f"Energy of {phase} by part and state", _phase(data, phase), title=phase.capitalize())
         for phase in found
@@ -34,7 +45,7 @@ def _phase(data: ReportData, phase: str) -> Figure:
         name: sum(entry.energy_j or 0.0 for entry in entries) for name, entries in known.items() if _complete(entries)
     }
     if not sums:
-        return nothing(UNKNOWN_ENERGY)
+        return nothing(unknown_energy(runs))
     unit, factor = unit_for(max(sums.values()), "energy")
     segments = [
         _segment(run, entry, sums[run.name], factor) for run in runs if run.name in sums for entry in known[run.name]

@@ -9,7 +9,7 @@ import numpy as np
 from socsim.report.data import ReportData, RunData, Windows
 from socsim.report.figure import Figure, Json, Plot, amounts, axis, nothing
 from socsim.report.panel import Panel, empty_panel, per_run, switch
-from socsim.report.panels.energy import UNKNOWN_ENERGY
+from socsim.report.panels.energy import unknown_energy
 from socsim.report.panels.legend import legend
 from socsim.report.series import band, ceilings, peaks, reduced, step_line, time_axis
 from socsim.report.theme import INK, MUTED, part_colour
@@ -36,7 +36,7 @@ def build(data: ReportData) -> Panel:
 
 def _power(run: RunData) -> Figure:
     if run.power is None or not run.power.values:
-        return nothing(UNKNOWN_ENERGY)
+        return nothing(unknown_energy([run]))
     few = reduced(run.power)
     traces = [band(part_label(part), few, watts, part_colour(part), "W") for part, watts in few.values.items()]
     if len(few.edges_s) < len(run.power.edges_s):
