@@ -92,6 +92,8 @@ class DatapathSpec(Spec):
     horizontal: bool = False
     load_formats: list[FormatName] = Field(default_factory=list)
     """Storage formats converted up in the load path without vector work."""
+    load_types: list[str] | None = None
+    """Compute types that the load path converts to; null = every type that the array multiplies."""
     post_processing: bool = False
     """Bias, scale, activation by piecewise polynomials and static quantization at the array's output cost nothing."""
     piecewise_activation: bool = False

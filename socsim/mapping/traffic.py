@@ -166,6 +166,8 @@ def kernel_traffic(
     if attention:
         passes = _flash_passes(target, operators, edges, around)
         plans = [Plan(1, count, plan.tiles) for plan, count in zip(plans, passes, strict=True)]
+    elif around.decode and not target.runtime.efficiency.shared_kv:
+        plans = [_head_by_head(operator, plan) for operator, plan in zip(operators, plans, strict=True)]
     last = len(operators) - 1
     return tuple(
         _traffic(
@@ -174,6 +176,13 @@ def kernel_traffic(
         )
         for i, operator in enumerate(operators)
     )  # fmt: skip
+
+
+def _head_by_head(operator: Operator, plan: Plan) -> Plan:
+    """Attention that reads a KV head again for each query head that shares it: those are the rows of its products."""
+    if operator.kind not in _PRODUCTS or operator.weight_bytes:
+        return plan
+    return Plan(plan.input_passes, plan.weight_passes * operator.m, plan.tiles)
 
 
 def _traffic(

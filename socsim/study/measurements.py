@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from socsim.data import data_dir
 from socsim.errors import InputError, Problem, nearest
@@ -97,16 +97,16 @@ def _rows(reader: csv.DictReader[str]) -> Iterator[Measurement]:
 
 
 def _measurement(cells: Mapping[str, str | None], line: int) -> Measurement:
-    text = {name: (value or "").strip() for name, value in cells.items() if isinstance(value, str) or value is None}
+    text = {name: (value or "").strip() for name, value in cells.items() if name != "_more"}
     problems: list[str] = []
     if cells.get("_more"):
         problems.append("more cells than columns")
-    counts = {name: _count(text.get(name, ""), name, problems) for name in _COUNTS}
+    counts: dict[str, Any] = {name: _count(text.get(name, ""), name, problems) for name in _COUNTS}
     value = _value(text.get("value", ""), problems)
-    words = {name: text.get(name, "") for name in (*_WORDS, "source", "url")}
+    words: dict[str, Any] = {name: text.get(name, "") for name in (*_WORDS, "source", "url")}
     _check_words(words, problems)
-    named = words["id"] or f"line {line}"
-    return Measurement(**{**words, "id": named}, **counts, line=line, value=value, problem="; ".join(problems))
+    words["id"] = words["id"] or f"line {line}"
+    return Measurement(**words, **counts, line=line, value=value, problem="; ".join(problems))
 
 
 _COUNTS: Final = ("prompt_tokens", "output_tokens", "context_tokens")

@@ -53,5 +53,5 @@ def _fits(rule: Mapping[str, Any], key: str, name: str) -> bool:
 
 def _rule(rule: Mapping[str, Any], match: re.Match[str]) -> RuntimeRule:
     threads = int(match["threads"]) if rule.get("threads") else None
-    options = {name: rule.get(name) for name in ("context", "chunk", "output")}
-    return RuntimeRule(rule["runtime"], threads, **options, note=rule.get("note", ""))
+    context, chunk, output = (rule.get(name) for name in ("context", "chunk", "output"))
+    return RuntimeRule(rule["runtime"], threads, context, chunk, output, rule.get("note", ""))
