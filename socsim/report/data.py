@@ -32,6 +32,8 @@ class OperatorTable:
     `layer` is -1 outside the blocks. Times and energies are totals over the whole request.
     """
 
+    part: tuple[str, ...]
+    """Which part ran it: cpu, gpu, npu, ...; a run may use several."""
     phase: tuple[str, ...]
     layer: NDArray[np.int64]
     operator: tuple[str, ...]

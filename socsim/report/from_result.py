@@ -28,6 +28,7 @@ from socsim.report.words import label, plural, quantity
 from socsim.verdict import remarks, verdict
 
 if TYPE_CHECKING:
+    from socsim.hardware.platform import DeviceSpec
     from socsim.metrics import measure, windows
     from socsim.result import DeviceRun, Result
     from socsim.timeline.timeline import Timeline
@@ -95,7 +96,7 @@ def _run(run: DeviceRun, result: Result) -> RunData:
         name=run.device,
         part=part,
         summary=run.summary,
-        operators=_operators(metrics.operators),
+        operators=_operators(metrics.operators, platform.devices),
         part_energy=tuple(PartEnergy(one.part, one.phase, one.state, one.energy_j) for one in metrics.state_energies),
         power=power,
         limits_w=_limits(platform),
@@ -147,22 +148,24 @@ def _bandwidth(found: windows.Windows, platform: PlatformSpec) -> Bandwidth:
     return Bandwidth(_windows(found), dram.peak_bandwidth, dram.peak_bandwidth * dram.efficiency.stream)
 
 
-def _operators(columns: Columns) -> OperatorTable:
+def _operators(columns: Columns, devices: Mapping[str, DeviceSpec]) -> OperatorTable:
     def words(name: str) -> tuple[str, ...]:
         return tuple(map(str, columns[name].tolist()))
 
     def amounts(name: str) -> Floats:
         return np.asarray(columns[name], dtype=np.float64)
 
+    parts = tuple(devices[unit].type if unit in devices else unit for unit in words("unit"))
     return OperatorTable(
-        words("phase"), np.asarray(columns["layer"], dtype=np.int64), words("operator"), words("kind"), words("bound"),
+        parts, words("phase"), np.asarray(columns["layer"], dtype=np.int64),
+        words("operator"), words("kind"), words("bound"),
         amounts("macs"), amounts("weight_bytes"), amounts("kv_bytes"), amounts("activation_bytes"), amounts("time_s"),
         energy_j=None if np.isnan(amounts("energy_j")).any() else amounts("energy_j"),
     )  # fmt: skip
 
 
 def _roofline(metrics: measure.RunMetrics, device: str) -> Roofline | None:
-    """The points of the run under the roofs of the device that it is named after; two operations per MAC."""
+    """The points of the device that the run is named after, under its roofs; two operations per MAC."""
     mine = [roofs for roofs in metrics.roofs if roofs.device == device]
     if not mine or not mine[0].macs_per_s:
         return None
@@ -172,6 +175,7 @@ def _roofline(metrics: measure.RunMetrics, device: str) -> Roofline | None:
             point.time_s, point.bound,
         )
         for point in metrics.roofline
+        if point.device == device
     )  # fmt: skip
     compute = tuple((name.upper(), 2 * macs) for name, macs in mine[0].macs_per_s.items() if macs > 0)
     return Roofline(points, compute, (("port or DRAM", mine[0].bytes_per_s),))

@@ -147,7 +147,7 @@ def synthetic_run(device: str, steps: int = 1023, layers: int = 32, known: bool 
         part=device,
         summary=summary(device, ttft_s, tpot_s, steps, energy),
         intervals={"ttft_s": (0.9 * ttft_s, 1.12 * ttft_s), "tpot_s": (0.93 * tpot_s, 1.06 * tpot_s)},
-        operators=operators(ttft_s, tpot_s * steps, layers, energy),
+        operators=operators(device, ttft_s, tpot_s * steps, layers, energy),
         part_energy=part_energy(device, energy),
         power=power(device, end, watts) if known else None,
         limits_w={"pl1": 17.0, "pl2": 37.0},
@@ -184,7 +184,7 @@ def summary(device: str, ttft_s: float, tpot_s: float, steps: int, energy: float
     }  # fmt: skip
 
 
-def operators(prefill_s: float, decode_s: float, layers: int, energy: float | None) -> OperatorTable:
+def operators(device: str, prefill_s: float, decode_s: float, layers: int, energy: float | None) -> OperatorTable:
     rows = [
         (phase, layer, name, kind, share * (prefill_s if phase == "prefill" else decode_s) / layers)
         for phase in ("prefill", "decode")
@@ -198,7 +198,18 @@ def operators(prefill_s: float, decode_s: float, layers: int, energy: float | No
     bound = tuple("compute" if p == "prefill" else "memory" for p in phase)
     energy_j = None if energy is None else energy * time_s / time_s.sum()
     return OperatorTable(
-        phase, np.array(layer), name, kind, bound, 1e10 * ones, 1e8 * ones, 1e7 * ones, 1e6 * ones, time_s, energy_j
+        (device,) * len(rows),
+        phase,
+        np.array(layer),
+        name,
+        kind,
+        bound,
+        1e10 * ones,
+        1e8 * ones,
+        1e7 * ones,
+        1e6 * ones,
+        time_s,
+        energy_j,
     )
 
 

@@ -110,3 +110,22 @@ def test_an_unknown_coefficient_is_named():
     (one,) = report_data(ideal).ran
     assert one.power is None
     assert one.unknown
+
+
+def test_a_run_on_two_devices_shows_both():
+    split = run(
+        "lunar-lake-268v",
+        "chat-1k",
+        overrides=(*SMALL, "workload.placement.prefill=npu", "workload.placement.decode=gpu"),
+    )
+    (one,) = report_data(split).ran
+    assert one.name == "gpu"
+    assert {
+        part for part, phase in zip(one.operators.part, one.operators.phase, strict=True) if phase == "prefill"
+    } >= {"npu"}
+    processes = {
+        e["args"]["name"]
+        for e in json.loads(trace_json(report_data(split)))["traceEvents"]
+        if e["name"] == "process_name"
+    }
+    assert {"GPU run: GPU", "GPU run: NPU"} <= processes

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from socsim.report.data import ReportData, RunData
 from socsim.report.figure import Figure, Json, axis, log_ticks, nothing, plain, plot
-from socsim.report.panel import Panel
+from socsim.report.panel import Panel, empty_panel
 from socsim.report.theme import INK, part_colour
 from socsim.report.words import part_label, quantity, unit_for
 
@@ -23,6 +23,9 @@ class _Axis(NamedTuple):
 
 def build(data: ReportData) -> Panel:
     """First token and decode, each as time against energy."""
+    if len(data.ran) == 1:
+        reason = f"Only the {part_label(data.ran[0].name)} ran: there is nothing to compare it with."
+        return empty_panel("comparison", "Devices compared", reason)
     first = _plane(data, ("ttft_s", "TTFT"), ("prefill_energy_j", "energy of prefill"))
     decode = _plane(data, ("tpot_s", "TPOT"), ("energy_per_output_token_j", "energy per output token"))
     return Panel(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from markupsafe import Markup
 
@@ -28,6 +30,13 @@ from socsim.report.words import label, part_label, quantity, share, unit_for
 TOP = 12
 
 
+class Group(NamedTuple):
+    """Operators of one kind that one part ran."""
+
+    part: str
+    kind: str
+
+
 def build(data: ReportData) -> Panel:
     """Shares by kind for all devices; layers and leading operators of the chosen one."""
     if not any(run.operators is not None and len(run.operators) for run in data.runs):
@@ -46,13 +55,14 @@ def build(data: ReportData) -> Panel:
     )
 
 
-def totals(table: OperatorTable, phase: str) -> dict[str, float]:
-    """Seconds by operator kind in a phase, longest first, waiting last."""
-    sums: dict[str, float] = {}
-    for row_phase, kind, seconds in zip(table.phase, table.kind, table.time_s, strict=True):
+def totals(table: OperatorTable, phase: str) -> dict[Group, float]:
+    """Seconds by part and operator kind in a phase, longest first, waiting last."""
+    sums: dict[Group, float] = {}
+    for row_phase, part, kind, seconds in zip(table.phase, table.part, table.kind, table.time_s, strict=True):
         if row_phase == phase:
-            sums[kind] = sums.get(kind, 0.0) + float(seconds)
-    return dict(sorted(sums.items(), key=lambda item: (item[0] in WAITING_KINDS, -item[1])))
+            group = Group("" if kind in WAITING_KINDS else part, kind)
+            sums[group] = sums.get(group, 0.0) + float(seconds)
+    return dict(sorted(sums.items(), key=lambda item: (item[0].kind in WAITING_KINDS, -item[1])))
 
 
 def phases(table: OperatorTable) -> list[str]:
@@ -72,14 +82,15 @@ def _kinds(run: RunData, phase: str) -> list[Segment]:
     sums = totals(run.operators, phase)
     total = sum(sums.values()) or 1.0
     row = f"{part_label(run.name)} {phase}, {quantity(total, 'time')}"
-    return [_kind(run, row, kind, seconds, total) for kind, seconds in sums.items() if seconds > 0]
+    return [_kind(row, group, seconds, total) for group, seconds in sums.items() if seconds > 0]
 
 
-def _kind(run: RunData, row: str, kind: str, seconds: float, total: float) -> Segment:
-    part, name = share(seconds / total), label(kind)
-    hover = f"{row}: {name} {quantity(seconds, 'time')}, {part}"
-    colour = kind_colour(run.part, kind)
-    return Segment(row, 100 * seconds / total, colour, f"{name} {part}", hover, kind in WAITING_KINDS)
+def _kind(row: str, group: Group, seconds: float, total: float) -> Segment:
+    part, name = share(seconds / total), label(group.kind)
+    where = f" on {part_label(group.part)}" if group.part else ""
+    hover = f"{row}: {name}{where} {quantity(seconds, 'time')}, {part}"
+    colour, waits = kind_colour(group.part, group.kind), group.kind in WAITING_KINDS
+    return Segment(row, 100 * seconds / total, colour, f"{name} {part}", hover, waits)
 
 
 def _by_layer(run: RunData) -> Figure:
@@ -87,7 +98,7 @@ def _by_layer(run: RunData) -> Figure:
     if table is None or not np.any(table.layer >= 0):
         return nothing("No operator belongs to a layer.")
     shown = phases(table)
-    traces = [trace for index, phase in enumerate(shown) for trace in _layer_bars(run, table, phase, index)]
+    traces = [trace for index, phase in enumerate(shown) for trace in _layer_bars(table, phase, index)]
     layout: Json = {"barmode": "stack", "showlegend": False, "bargap": 0.12, "hovermode": "closest"}
     for index, phase in enumerate(shown):
         suffix, last = str(index + 1) if index else "", index == len(shown) - 1
@@ -105,17 +116,18 @@ def _layer_unit(table: OperatorTable, phase: str) -> tuple[str, float]:
     return unit_for(float(times.max()), "time")
 
 
-def _layer_bars(run: RunData, table: OperatorTable, phase: str, index: int) -> list[Json]:
+def _layer_bars(table: OperatorTable, phase: str, index: int) -> list[Json]:
     count = int(table.layer.max()) + 1
     unit, factor = _layer_unit(table, phase)
     axes = {"xaxis": f"x{index + 1}", "yaxis": f"y{index + 1}"} if index else {}
     in_phase = np.array([row == phase for row in table.phase]) & (table.layer >= 0)
     traces = []
-    for kind in totals(table, phase):
-        rows = in_phase & np.array([row == kind for row in table.kind])
+    for part, kind in totals(table, phase):
+        found = zip(table.part, table.kind, strict=True)
+        rows = in_phase & np.array([row == (part, kind) for row in found])
         if rows.any():
             times = np.bincount(table.layer[rows], table.time_s[rows], minlength=count) / factor
-            traces.append(_layer_bar(kind, kind_colour(run.part, kind), times, unit) | axes)
+            traces.append(_layer_bar(kind, kind_colour(part, kind), times, unit) | axes)
     return traces
 
 
