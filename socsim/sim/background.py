@@ -76,8 +76,9 @@ class Load:
         route = soc.routes[traffic.device]
         path = route.path(soc.mixed_efficiency)
         while True:
-            cap = min(traffic.bytes_per_s, route.cap_bytes_per_s)
-            flow = soc.memory.transfer(f"{self._book.label}{traffic.device}", inf, path, cap, route.weight)
+            flow = soc.memory.transfer(
+                f"{self._book.label}{traffic.device}", inf, path, *route.cap(traffic.bytes_per_s)
+            )
             self._finish = lambda flow=flow: self._write(flow, traffic.device)  # type: ignore[misc]
             yield alarm.arm(on_ps) if traffic.period_ps else flow.done
             soc.memory.stop(flow)

@@ -40,6 +40,12 @@ class Route:
         own = [(Link("kernel", rate_cap_bytes_per_s), 1.0)] if rate_cap_bytes_per_s else []
         return (*own, (self.port, 1.0), (dram, 1.0 / dram_efficiency), *((pool, 1.0) for pool in rest))
 
+    def cap(self, eaten_bytes_per_s: float) -> tuple[float, str, float]:
+        """(bytes/s, cause) that a flow may not exceed: the device's quality of service, or what compute eats; and its
+        weight."""
+        cap, cause = min((self.cap_bytes_per_s, DMA), (eaten_bytes_per_s, COMPUTE))
+        return cap, cause, self.weight
+
     def solo_bytes_per_s(self, kernel: Kernel) -> float:
         """Rate of the kernel's bytes while nobody else moves any."""
         path = self.path(kernel.dram_efficiency, kernel.rate_cap_bytes_per_s)
@@ -117,9 +123,8 @@ class ComputeUnit:
         """One flow of all bytes, no faster than the compute that eats them; then what does not overlap."""
         route, start = self._route, int(self._env.now)
         eaten = kernel.bytes / compute_ps * PS_PER_S if compute_ps else inf
-        cap, cause = (eaten, COMPUTE) if eaten < route.cap_bytes_per_s else (route.cap_bytes_per_s, DMA)
         path = route.path(kernel.dram_efficiency, kernel.rate_cap_bytes_per_s)
-        flow = self._memory.transfer(self.name, kernel.bytes, path, cap, route.weight, cause)
+        flow = self._memory.transfer(self.name, kernel.bytes, path, *route.cap(eaten))
         yield flow.done
         end = int(self._env.now)
         for is_drain, size_bytes in enumerate((kernel.read_bytes, kernel.write_bytes)):
@@ -142,8 +147,8 @@ class ComputeUnit:
         route = self._route
         path = route.path(kernel.dram_efficiency, kernel.rate_cap_bytes_per_s)
 
-        def transfer(size_bytes: int) -> Flow:
-            return self._memory.transfer(self.name, size_bytes, path, route.cap_bytes_per_s, route.weight)
+        def transfer(size_bytes: int, pace: float) -> Flow:
+            return self._memory.transfer(self.name, size_bytes, path, *route.cap(pace))
 
         yield from tiles.run(kernel, compute_ps, transfer, body.moves)
         first, last = body.moves.span

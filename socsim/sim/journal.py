@@ -7,10 +7,11 @@ step; devices that took turns take turns in order of first use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from socsim.mapping.aggregate import Ran, aggregate
+from socsim.mapping.kernel import Kernel
 from socsim.sim.kernel_run import CAUSES, Interval, KernelRun, KernelTable, RunWriter, known_waits, steps
 from socsim.sim.lives import Life
 from socsim.timeline.block import NO_KERNEL, OUTSIDE, Block, Heads
@@ -18,6 +19,8 @@ from socsim.timeline.columns import LAYER
 from socsim.timeline.recorder import Recorder
 
 RECORDS: Final = ("kernel", "layer", "step")
+Total = Callable[[str, tuple[Ran, ...]], Kernel]
+"""(name, what ran) -> the kernel that stands for it."""
 
 
 class Counted(NamedTuple):
@@ -49,7 +52,9 @@ class Journal:
         self._layer_row = OUTSIDE
         self._layer_start = 0
         self._ran: list[Counted] = []
+        self._replayed: list[tuple[Life, int]] = []
         self._blocks: dict[tuple[int, ...], Block] = {}
+        self._totals: dict[tuple[object, ...], tuple[Kernel, tuple[Ran, ...]]] = {}
 
     def open_layer(self, name: int, step: int, start_ps: int) -> None:
         """A layer that is simulated begins."""
@@ -79,7 +84,7 @@ class Journal:
     def replay(self, lives: Sequence[Life], section: Section) -> None:
         """Layers whose stages lead these lives, one stage after another."""
         if self._record == "step":
-            self._ran += [Counted(run, len(section.names)) for life in lives for run in life.runs]
+            self._replayed += [(life, len(section.names)) for life in lives]
             return
         blocks = tuple(map(self._life_block, lives)) if self._record == "kernel" else (self._layer_block(lives),)
         heads = Heads(self._layer_track, self._layer_kind, section.names)
@@ -87,11 +92,14 @@ class Journal:
 
     def end_sections(self, step: int, start_ps: int, end_ps: int) -> None:
         """All layers of a step are over."""
-        if self._record == "step":
+        if self._replayed:
+            self._recorder.replay((self._step_block(),), start_ps, step)
+            self._replayed = []
+        elif self._record == "step":
             self._write_aggregates(step, start_ps, end_ps)
 
     def _write_aggregates(self, parent: int, start_ps: int, end_ps: int) -> None:
-        runs = aggregates(self._ran, start_ps, end_ps)
+        runs = aggregates(self._ran, start_ps, end_ps, self._total)
         self._recorder.add(*self._writer.rows(runs), parent)
         self._ran = []
 
@@ -102,35 +110,53 @@ class Journal:
             self._blocks[life.number,] = block
         return block
 
+    def _step_block(self) -> Block:
+        """The aggregates of the replayed layers of a step; steps that ran the same ones share it."""
+        key = tuple(number for life, count in self._replayed for number in (life.number, count))
+        block = self._blocks.get(key)
+        if block is None:
+            length = sum(life.duration_ps * count for life, count in self._replayed)
+            ran = [Counted(run, count) for life, count in self._replayed for run in life.runs]
+            rows = self._writer.rows(aggregates(ran, 0, length, self._total))
+            block = self._blocks[key] = self._recorder.block(*rows, length)
+        return block
+
     def _layer_block(self, lives: Sequence[Life]) -> Block:
         key = tuple(life.number for life in lives)
         block = self._blocks.get(key)
         if block is None:
             length = sum(life.duration_ps for life in lives)
-            runs = aggregates([Counted(run) for life in lives for run in life.runs], 0, length)
+            runs = aggregates([Counted(run) for life in lives for run in life.runs], 0, length, self._total)
             block = self._blocks[key] = self._recorder.block(*self._writer.rows(runs), length)
         return block
 
+    def _total(self, name: str, ran: tuple[Ran, ...]) -> Kernel:
+        """The sum of kernels; the same object for the same kernels and times."""
+        key = name, *((id(one.kernel), one.times, one.time_ps) for one in ran)
+        known = self._totals.get(key)
+        if known is None:  # the kernels are kept, so that their identity stays theirs
+            known = self._totals[key] = aggregate(name, ran), ran
+        return known[0]
 
-def aggregates(ran: Sequence[Counted], start_ps: int, end_ps: int) -> list[KernelRun]:
-    """What stands for `ran` between two times: an aggregate for each device and bound. Pure."""
+
+def aggregates(ran: Sequence[Counted], start_ps: int, end_ps: int, total: Total) -> list[KernelRun]:
+    """What stands for `ran` between two times: an aggregate for each device and bound, summed up by `total`. Pure."""
     by_device: dict[str, dict[str, list[Counted]]] = {}
     for one in ran:
         by_device.setdefault(one.run.kernel.device, {}).setdefault(one.run.bound, []).append(one)
-    found, before = [], start_ps
+    found, before = list[KernelRun](), start_ps
     for groups in by_device.values():
         busy = sum(_length_ps(group) for group in groups.values())
         at = min(before, end_ps - busy)
         for bound, group in groups.items():
-            found.append(_aggregate(bound, group, at))
+            found.append(_aggregate(total(f"{bound}-bound", _kernels(group)), group, at))
             at = found[-1].end_ps
         before += busy
     return found
 
 
-def _aggregate(bound: str, group: Sequence[Counted], start_ps: int) -> KernelRun:
+def _aggregate(kernel: Kernel, group: Sequence[Counted], start_ps: int) -> KernelRun:
     """One run that stands for a group of one device and bound."""
-    kernel = aggregate(f"{bound}-bound", _kernels(group))
     end_ps = start_ps + _length_ps(group)
     waits = [(cause, sum(count * run.wait_ps(cause) for run, count in group)) for cause in CAUSES]
     rates = steps([(start_ps, 1.0)], end_ps, kernel.bytes) if kernel.bytes else ()
@@ -139,13 +165,13 @@ def _aggregate(bound: str, group: Sequence[Counted], start_ps: int) -> KernelRun
     return KernelRun(kernel, start_ps, end_ps, known_waits(waits), load, drain, rates)
 
 
-def _kernels(group: Sequence[Counted]) -> list[Ran]:
+def _kernels(group: Sequence[Counted]) -> tuple[Ran, ...]:
     """The kernels of a group, each once."""
     ran: dict[int, Ran] = {}
     for run, count in group:
         before = ran.get(id(run.kernel), Ran(run.kernel, 0, 0))
         ran[id(run.kernel)] = Ran(run.kernel, before.times + count, before.time_ps + count * run.length_ps)
-    return list(ran.values())
+    return tuple(ran.values())
 
 
 def _length_ps(group: Sequence[Counted]) -> int:

@@ -102,8 +102,8 @@ class SharedMemory:
         size_bytes: float,
         path: Path,
         cap_bytes_per_s: float = inf,
-        weight: float = 1.0,
         cap_cause: str = DMA,
+        weight: float = 1.0,
     ) -> Flow:
         """Start moving `size_bytes` > 0 (infinite: until `stop`); yield the flow's `done` to wait for the last byte."""
         self._advance()

@@ -27,6 +27,7 @@ class Soc:
 
     def __init__(self, platform: PlatformSpec, grain: str, qos: Mapping[str, Qos] | None = None) -> None:
         self.env = Environment(initial_time=0)
+        self._looks = 0
         self.memory = SharedMemory(self.env)
         self.mixed_efficiency = platform.memory.dram.efficiency.mixed
         """Of the DRAM while reads and writes of nobody in particular interleave."""
@@ -62,8 +63,9 @@ class Soc:
 
     @property
     def events(self) -> int:
-        """SimPy events so far."""
-        return int(next(self.env._eid)) - len(self.env._queue)
+        """SimPy events processed so far."""
+        self._looks += 1  # SimPy's counter of events tells its value only by counting on
+        return int(next(self.env._eid)) + 1 - self._looks - len(self.env._queue)
 
 
 def _pools(platform: PlatformSpec) -> tuple[Link, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from simpy import Environment
@@ -11,10 +12,12 @@ from simpy.events import Event
 
 from socsim.mapping.kernel import Kernel
 from socsim.sim.alarm import Alarm, Signal
-from socsim.sim.memory import Flow
+from socsim.sim.memory import PS_PER_S, Flow
 
 BUFFERS: Final = 2
 """Input tiles on the chip at a time, the one that is computed included; likewise output tiles: double buffering."""
+ROUNDINGS_PS: Final = 2
+"""A load and a drain each round up to a picosecond."""
 Life = Generator[Event, object, None]
 Interval = tuple[int, int]
 
@@ -71,15 +74,17 @@ class Moves:
         return min(start for start, _ in moves), max(end for _, end in moves)
 
 
-Transfer = Callable[[int], Flow]
-"""Starts a flow of so many bytes."""
+Transfer = Callable[[int, float], Flow]
+"""Starts a flow: its bytes, and the bytes/s that it need not exceed."""
 
 
 class TilePipeline:
     """Runs the tiles of one kernel after another.
 
     One queue moves their bytes, in order: a load as soon as compute has freed a buffer, then the drain of the tile just
-    computed. So a device never has two flows at a time, and shares the memory with others as at kernel grain.
+    computed. So a device never has two flows at a time. Its many cores and channels run out of step, so what it asks of
+    the memory is smooth: bytes flow no faster than the compute beside them needs; the first load and the last drain,
+    which have none beside them, as fast as they can.
     """
 
     def __init__(self, env: Environment) -> None:
@@ -89,7 +94,8 @@ class TilePipeline:
     def run(self, kernel: Kernel, compute_ps: int, transfer: Transfer, moves: Moves) -> Life:
         """The kernel's tiles; notes in `moves` when its bytes moved."""
         loaded, computed, drained = Gate(self._env), Gate(self._env), Gate(self._env)
-        queue = self._env.process(_move(self._env, kernel, transfer, moves, (loaded, computed, drained)))
+        queue = Queue(self._env, kernel, compute_ps, transfer, moves)
+        moving = self._env.process(queue.run(loaded, computed, drained))
         for tile in range(kernel.tiles):
             if loaded.level <= tile:
                 yield loaded.reach(tile + 1)
@@ -99,33 +105,52 @@ class TilePipeline:
             if length:
                 yield self._alarm.arm(length)
             computed.raise_by_one()
-        if not queue.processed:
-            yield queue
+        if not moving.processed:
+            yield moving
 
 
-def _move(env: Environment, kernel: Kernel, transfer: Transfer, moves: Moves, gates: tuple[Gate, Gate, Gate]) -> Life:
-    """The queue of loads and drains."""
-    loaded, computed, drained = gates
-    for tile in range(-BUFFERS, kernel.tiles):
-        if tile >= 0 and computed.level <= tile:
-            yield computed.reach(tile + 1)
-        if tile + BUFFERS < kernel.tiles:
-            yield from _tile(env, kernel.read_bytes, tile + BUFFERS, kernel.tiles, transfer, moves, is_drain=False)
-            loaded.raise_by_one()
-        if tile >= 0:
-            yield from _tile(env, kernel.write_bytes, tile, kernel.tiles, transfer, moves, is_drain=True)
-            drained.raise_by_one()
+@dataclass(slots=True)
+class Queue:
+    """Moves the bytes of a kernel: turn k is the load of tile k + 2, then the drain of tile k, beside compute k + 1."""
 
+    env: Environment
+    kernel: Kernel
+    compute_ps: int
+    transfer: Transfer
+    moves: Moves
 
-def _tile(
-    env: Environment, total_bytes: int, tile: int, tiles: int, transfer: Transfer, moves: Moves, *, is_drain: bool
-) -> Life:
-    """The bytes of one tile."""
-    size_bytes = part(total_bytes, tile, tiles)
-    if size_bytes:
-        start, flow = int(env.now), transfer(size_bytes)
+    def run(self, loaded: Gate, computed: Gate, drained: Gate) -> Life:
+        """All turns; the first ones only load, the last ones only drain."""
+        for turn in range(-BUFFERS, self.kernel.tiles):
+            if turn >= 0 and computed.level <= turn:
+                yield computed.reach(turn + 1)
+            load, drain = self._part(self.kernel.read_bytes, turn + BUFFERS), self._part(self.kernel.write_bytes, turn)
+            pace = self._pace(turn)
+            if load:
+                yield from self._move(load, pace, is_drain=False)
+            if turn + BUFFERS < self.kernel.tiles:
+                loaded.raise_by_one()
+            if drain:
+                yield from self._move(drain, pace, is_drain=True)
+            if turn >= 0:
+                drained.raise_by_one()
+
+    def _part(self, total: int, tile: int) -> int:
+        """What a tile has of a total; nothing where there is no such tile."""
+        return part(total, tile, self.kernel.tiles) if 0 <= tile < self.kernel.tiles else 0
+
+    def _pace(self, turn: int) -> float:
+        """Bytes/s at which a load and a drain take as long as the compute beside them."""
+        last, kernel = self.kernel.tiles - 1, self.kernel
+        beside_ps = self._part(self.compute_ps, turn + 1) - ROUNDINGS_PS
+        size_bytes = self._part(kernel.read_bytes, min(turn + BUFFERS, last))
+        size_bytes += self._part(kernel.write_bytes, max(turn, 0))
+        return size_bytes / beside_ps * PS_PER_S if beside_ps > 0 else inf
+
+    def _move(self, size_bytes: int, pace: float, *, is_drain: bool) -> Life:
+        start, flow = int(self.env.now), self.transfer(size_bytes, pace)
         yield flow.done
-        moves.add(flow, start, int(env.now), is_drain=is_drain)
+        self.moves.add(flow, start, int(self.env.now), is_drain=is_drain)
 
 
 def part(total: int, index: int, parts: int) -> int:

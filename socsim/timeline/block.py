@@ -56,8 +56,8 @@ class Patterns:
         self._known: dict[object, Pattern] = {}
 
     def block(self, rows: Sequence[Row], counters: Sequence[CounterRow], duration_ps: int) -> Block:
-        """Rows as a block. `rows` must not be empty."""
-        track, kind, name, kernel, parent, start, end = zip(*rows, strict=True)
+        """Rows as a block."""
+        track, kind, name, kernel, parent, start, end = zip(*rows, strict=True) if rows else ((),) * 7
         counter_track, times, values = zip(*counters, strict=True) if counters else ((), (), ())
         return Block(
             self._pattern((track, kind, name, parent), counter_track),
