@@ -38,7 +38,7 @@ class Attribution:
 def attribute(timeline: Timeline, rows: KernelRows, phases: Phases, power: PowerHistory) -> Attribution:
     """The shares of a run."""
     busy_start, busy_end, mine = _kernel_shares(rows, power)
-    host_start, host_end = _host_spans(timeline)
+    host_start, host_end = host_spans(timeline)
     edges = sorted_unique(busy_start, busy_end, phases.edges_ps, host_start, host_end)
     amounts = np.diff(_amounts(edges, power), axis=0)
     idle = _running(edges, busy_start, busy_end) == 0
@@ -80,7 +80,7 @@ def _running(edges: IntColumn, start_ps: IntColumn, end_ps: IntColumn) -> NDArra
     return result
 
 
-def _host_spans(timeline: Timeline) -> tuple[IntColumn, IntColumn]:
+def host_spans(timeline: Timeline) -> tuple[IntColumn, IntColumn]:
     """Starts and ends of the runtime's time on the host CPU."""
     spans = timeline.spans
     host = timeline.spans_of(WAIT) & (spans.name == timeline.index(HOST)) & (timeline.index(HOST) >= 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from socsim.hardware.platform import PlatformSpec
@@ -47,8 +49,36 @@ def voltage_scale(timeline: Timeline, platform: PlatformSpec, device: str, times
     return result
 
 
+@dataclass(frozen=True)
+class StaticParts:
+    """What a device draws whether or not it works."""
+
+    leakage: Cumulative
+    clock: Cumulative
+
+
 def static_energy(timeline: Timeline, platform: PlatformSpec, device: str) -> Cumulative | None:
     """Leakage and clock tree of a device; None where a coefficient that its states need is unknown."""
+    powers = _static_powers(timeline, platform, device)
+    if powers is None:
+        return None
+    edges, leakage_w, clock_w = powers
+    return of_power(edges, leakage_w + clock_w)
+
+
+def static_parts(timeline: Timeline, platform: PlatformSpec, device: str) -> StaticParts | None:
+    """The same, apart."""
+    powers = _static_powers(timeline, platform, device)
+    if powers is None:
+        return None
+    edges, leakage_w, clock_w = powers
+    return StaticParts(of_power(edges, leakage_w), of_power(edges, clock_w))
+
+
+def _static_powers(
+    timeline: Timeline, platform: PlatformSpec, device: str
+) -> tuple[IntColumn, FloatArray, FloatArray] | None:
+    """(edges, watts of leakage between them, watts of the clock tree)."""
     domain, top_hz = platform.power.domains[device], platform.devices[device].clock
     points = operating_points(domain, top_hz)
     states = power_states(timeline, device, domain)
@@ -59,7 +89,7 @@ def static_energy(timeline: Timeline, platform: PlatformSpec, device: str) -> Cu
     if any(one is None for row in (*leakage, *clock) for one in row):
         return None
     warmth = _warmth(timeline, platform, domain, edges[:-1])
-    return of_power(edges, np.array(leakage, dtype=float)[held] * warmth + np.array(clock, dtype=float)[held])
+    return edges, np.array(leakage, dtype=float)[held] * warmth, np.array(clock, dtype=float)[held]
 
 
 def transition_energy(timeline: Timeline, device: str, domain: DomainSpec) -> Cumulative | None:

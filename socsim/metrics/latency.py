@@ -35,12 +35,11 @@ class Latency:
 
 def latency(timeline: Timeline, batch: int, prompt_tokens: int) -> Latency:
     """The latencies of a run."""
-    spans = _requests(timeline)
-    tokens = [_tokens_in(timeline, start, end) for start, end in spans]
-    first = [_ttft_ps(timeline, start, end, times) for (start, end), times in zip(spans, tokens, strict=True)]
+    requests = request_times(timeline)
+    tokens = [times for _, _, times in requests]
     means = [(times[-1] - times[0]) / (len(times) - 1) for times in tokens if len(times) > 1]
     gaps = [later - earlier for times in tokens for earlier, later in pairwise(times)]
-    ttft_s, tpot_s = _mean_s(first) or 0.0, _mean_s(means)
+    ttft_s, tpot_s = _mean_s([first - start for start, first, _ in requests]) or 0.0, _mean_s(means)
     return Latency(
         ttft_s=ttft_s,
         tpot_s=tpot_s,
@@ -48,8 +47,14 @@ def latency(timeline: Timeline, batch: int, prompt_tokens: int) -> Latency:
         prefill_tokens_per_s=per_second(batch * prompt_tokens, ttft_s),
         decode_tokens_per_s=per_second(batch, tpot_s),
         request_s=(timeline.end_ps - timeline.start_ps) / PS_PER_S,
-        requests=len(spans),
+        requests=len(requests),
     )
+
+
+def request_times(timeline: Timeline) -> list[tuple[int, int, list[int]]]:
+    """(start, first token, all tokens) of each request in order; the end of prefill stands in for a missing token."""
+    found = [(start, end, _tokens_in(timeline, start, end)) for start, end in _requests(timeline)]
+    return [(start, start + _ttft_ps(timeline, start, end, times), list(times)) for start, end, times in found]
 
 
 def per_second(count: float, seconds: float | None) -> float | None:

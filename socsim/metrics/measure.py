@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from socsim.metrics.attribution import attribute
 from socsim.metrics.bottleneck import bottlenecks, bound_by, row_bounds
 from socsim.metrics.counter_tracks import max_temperature_degc
 from socsim.metrics.energy import Energy, energy
+from socsim.metrics.energy_terms import energy_terms
 from socsim.metrics.kernel_rows import kernel_rows
 from socsim.metrics.kernel_table import kernel_table
 from socsim.metrics.latency import Latency, latency
@@ -24,6 +25,7 @@ from socsim.metrics.power_history import power_history
 from socsim.metrics.roofline import RooflinePoint, Roofs, roofline, roofs
 from socsim.metrics.state_tracks import residency
 from socsim.metrics.throttling import limit_reachable, throttled_fraction
+from socsim.metrics.time_terms import time_terms
 from socsim.metrics.traffic import Traffic, traffic
 from socsim.metrics.utilization import utilization
 from socsim.metrics.windows import Windows, bandwidth_windows, power_windows
@@ -91,6 +93,10 @@ class RunMetrics:
     unknown: tuple[str, ...]
     """Paths of the coefficients that are missing."""
     speculation: Mapping[str, Any] | None = None
+    time_terms: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Seconds by term of "ttft_s", "tpot_s" and "request_s", which they sum to; see `socsim.metrics.time_terms`."""
+    energy_terms: dict[str, dict[str, float]] | None = None
+    """Joules by part and term, which sum to the energy; None where it is unknown."""
 
     def summary(self) -> dict[str, Any]:
         """The measured keys of `runs[]`, in the order of the contract."""
@@ -169,4 +175,6 @@ def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec) -
         bandwidth=bandwidth_windows(timeline),
         footprint=memory_footprint(timeline, program.footprint_bytes, program.prompt_tokens, program.output_tokens),
         unknown=power.unknown,
+        time_terms=time_terms(timeline, platform, rows, table, bounds, shares),
+        energy_terms=energy_terms(timeline, platform, rows, table, power),
     )

@@ -36,7 +36,7 @@ def _device(
     device = rows.devices[index]
     mine = rows.device == index
     kernel = rows.kernel[mine]
-    clock_hz = _clocks_hz(timeline, platform, device, rows.start_ps[mine])
+    clock_hz = clocks_hz(timeline, platform, device, rows.start_ps[mine])
     capacity = machine_of(device, platform.devices[device]).port_bytes_per_s
     moved = float((table.read_bytes + table.write_bytes)[kernel].sum())
     return {
@@ -47,7 +47,7 @@ def _device(
     }
 
 
-def _clocks_hz(
+def clocks_hz(
     timeline: Timeline, platform: PlatformSpec, device: str, times_ps: np.ndarray[tuple[int], np.dtype[np.int64]]
 ) -> FloatArray:
     """Clock of a device at each time."""
