@@ -12,7 +12,7 @@ from socsim.errors import InputError, Problem, raise_all, unknown_name
 from socsim.hardware.platform_library import LoadedPlatform, RuntimeChoice, load_platform, runtime_for
 from socsim.mapping.assign import CannotRun, host_of, members, needs_static_shape
 from socsim.mapping.lowering import lower
-from socsim.mapping.sampling import sampled
+from socsim.mapping.sampling import STRATA, sampled
 from socsim.schema.overrides import split_overrides
 from socsim.workload.passes import with_static_shape
 from socsim.workload.spec import PlacementSpec, WorkloadSpec
@@ -137,9 +137,7 @@ def _plan(placement: PlacementSpec, name: str, platform: LoadedPlatform, workloa
         choices = {device: runtime_for(platform.spec, device, workload.spec.runtime) for device in devices}
     except InputError as error:
         raise InputError(
-            problem
-            if problem.file
-            else workload.document.source_map.place(replace(problem, path="runtime"), "runtime")
+            problem if problem.file else workload.document.source_map.place(replace(problem, path="runtime"), "runtime")
             for problem in error.problems
         ) from None
     return replace(plan, runtimes=choices)
@@ -196,19 +194,22 @@ def _simulated(
     plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, options: RunOptions, progress: Progress | None
 ) -> DeviceRun:
     from socsim.metrics.measure import measure
+    from socsim.metrics.sampling_error import sampling_error
     from socsim.result import DeviceRun
     from socsim.sim.simulation import SimOptions, simulate
 
     spec = adapted(workload.spec, platform, plan)
     profiles = {device: choice.profile for device, choice in plan.runtimes.items()}
     program = lower(workload.trace(spec), platform.spec, plan.placement, profiles, spec)
-    if options.decode == "sampled":
-        program = sampled(program)
+    is_sampled = options.decode == "sampled"
+    program = sampled(program) if is_sampled else program
     watch = (lambda fraction: progress(plan.name, fraction)) if progress is not None else None
     how = SimOptions(options.grain, options.record, options.seed, options.replay, watch)
     timeline = simulate(program, platform.spec, how, spec.policies)
     metrics = measure(timeline, program, platform.spec)
-    return DeviceRun(plan.name, metrics=metrics, timeline=timeline, grain=options.grain, decode=options.decode)
+    error = sampling_error(timeline, STRATA) if is_sampled else None
+    run = DeviceRun(plan.name, metrics=metrics, timeline=timeline, grain=options.grain, decode=options.decode)
+    return replace(run, decode_error_estimate=error)
 
 
 def adapted(spec: WorkloadSpec, platform: LoadedPlatform, plan: Plan) -> WorkloadSpec:

@@ -138,9 +138,9 @@ def _check_runtime(file: str) -> None:
 
 
 def _check_study(file: str) -> None:
-    from importlib import import_module
+    from socsim.study.loading import load_study
 
-    import_module("socsim.study.spec").load_study(file)
+    load_study(file)
 
 
 def _check_defaults(file: str) -> None:

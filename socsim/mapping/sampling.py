@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from socsim.mapping.controller import Controller, Progress
 from socsim.mapping.kernel import StepTemplate
@@ -14,7 +14,7 @@ STRATA = 8
 
 @dataclass(frozen=True, slots=True)
 class SampledController:
-    """Every decode step of a stratum runs the stratum's middle step.
+    """Every decode step of a stratum runs the stratum's middle step; the first decode step runs itself.
 
     The middle-point rule is exact for costs that are linear in the context, which decode costs are but for the points
     where a cache, a tile or a window fills.
@@ -24,21 +24,30 @@ class SampledController:
     decode_from: int
     """Steps before the first decode step (prefill chunks)."""
     decode_steps: int
+    _known: dict[int, StepTemplate | None] = field(default_factory=dict, compare=False)
+    """Steps that were asked for before: neighbours share them, and what was computed for them."""
 
     def next_step(self, progress: Progress) -> StepTemplate | None:
         """The step that stands for the one that is due."""
         index = progress.steps - self.decode_from
-        if index < 0 or index >= self.decode_steps:
+        if index <= 0 or index >= self.decode_steps:  # the first decode step may pay for a hand-over
             return self.exact.next_step(progress)
-        middle = self._middle(index) - index
-        return self.exact.next_step(replace(progress, steps=progress.steps + middle, emitted=progress.emitted + middle))
+        chosen = self._middle(index)
+        if chosen not in self._known:
+            ahead = chosen - index
+            there = replace(progress, steps=progress.steps + ahead, emitted=progress.emitted + ahead)
+            self._known[chosen] = self.exact.next_step(there)
+        return self._known[chosen]
 
     def _middle(self, index: int) -> int:
-        strata = min(STRATA, self.decode_steps)
-        stratum = index * strata // self.decode_steps
-        first = -(-stratum * self.decode_steps // strata)
-        last = -(-(stratum + 1) * self.decode_steps // strata) - 1
-        return (first + last) // 2
+        """The step that runs in the place of step `index` > 0. Middles between two steps are rounded up and down in
+        turn, so that what is linear in the context keeps its sum."""
+        others = self.decode_steps - 1
+        strata = min(STRATA, others)
+        stratum = (index - 1) * strata // others
+        first = -(-stratum * others // strata)
+        last = -(-(stratum + 1) * others // strata) - 1
+        return 1 + (first + last + stratum % 2) // 2
 
 
 def sampled(program: Program) -> Program:

@@ -79,7 +79,8 @@ def read_result(folder: Path) -> Result:
 def _run(folder: Path, entry: Mapping[str, Any], stored: Mapping[str, Any]) -> DeviceRun:
     from socsim.result.result import DeviceRun
 
-    device, facts = entry["device"], {key: entry[key] for key in ("reason", "grain", "decode", "wall_s")}
+    known = ("reason", "grain", "decode", "decode_error_estimate", "wall_s")
+    device, facts = entry["device"], {key: entry.get(key) for key in known}
     if not entry["ok"]:
         return DeviceRun(device, **facts)
     timeline = read_timeline(folder, device, _timeline_facts(stored[device]["timeline"]))

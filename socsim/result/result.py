@@ -35,6 +35,8 @@ class DeviceRun:
     decode: str = "exact"
     wall_s: float | None = None
     """Host time for lowering, simulating and measuring."""
+    decode_error_estimate: float | None = None
+    """Of the decode time, as a fraction, where decode is sampled."""
 
     @property
     def ok(self) -> bool:
@@ -52,6 +54,7 @@ class DeviceRun:
             **figures,
             "grain": self.grain,
             "decode": self.decode,
+            **({"decode_error_estimate": self.decode_error_estimate} if self.decode == "sampled" else {}),
             "events": self.metrics.events if self.metrics is not None else None,
             "wall_s": self.wall_s,
         }
