@@ -29,6 +29,7 @@ FLOORS = (
     ("result", "report", "verdict"),
     ("pipeline",),
     ("study",),
+    ("explore",),
     ("cli", "commands", "__init__", "__main__"),
 )
 FLOOR_OF = {part: floor for floor, parts in enumerate(FLOORS) for part in parts}

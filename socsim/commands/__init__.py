@@ -20,6 +20,7 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command("run", "simulate a request on the devices of a platform"),
+    Command("explore", "a local page with knobs: turn one, and it simulates anew"),
     Command("show", "what a platform, model, workload or runtime contains"),
     Command("list", "what ships: platforms, models, workloads, ..."),
     Command("check", "find every problem of files without running them"),
