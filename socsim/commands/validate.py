@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from socsim.commands.arguments import json_option, whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from socsim.study.claims import Decision
     from socsim.study.validate import Validation
 
 WORKERS = 2
@@ -77,10 +80,28 @@ def _show(validation: Validation, page: str | None) -> None:
 
 
 def _claims(options: Namespace) -> int:
-    from socsim.errors import InputError
+    from socsim.commands.output import write_json
+    from socsim.commands.progress import ProgressLine
+    from socsim.study.claims import claims_json, reproduce
 
-    try:
-        from socsim.study.claims import run_claims  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError:
-        raise InputError("claims cannot be checked by this version") from None
-    return int(run_claims(options))
+    with ProgressLine(quiet=options.quiet) as line:
+        decisions = reproduce(progress=lambda fraction: line("simulating claims", fraction))
+    if options.json:
+        write_json(claims_json(decisions))
+    elif not options.quiet:
+        _show_claims(decisions)
+    return 0
+
+
+def _show_claims(decisions: Sequence[Decision]) -> None:
+    from socsim.commands.tables import columns, heading, plain, show
+    from socsim.study.claims import claims_notes, claims_rows, tally
+
+    show(
+        heading(tally(decisions)),
+        columns(claims_rows(decisions), ("id", "claimed", "simulated", "within", "claim"), right=(1, 2), wraps=4),
+        plain(""),
+        heading("Why not"),
+        columns(claims_notes(decisions), wraps=1),
+        plain(""),
+    )

@@ -117,18 +117,27 @@ def operand_formats(operator: Operator) -> tuple[str, str]:
 def compute_type(machine: Machine, runtime: RuntimeDevice, formats: tuple[str, str]) -> str:
     """The compute type of a product: the runtime's for this weight format, else the fastest that holds both operands.
 
-    Where the device has none of those, operands are widened along `WIDENING`; `CannotRun` names the format that
-    no type of the device holds.
+    Where the device has none of those, operands are widened along `WIDENING`, and integers that meet floating point
+    rounded to 16 bits of it; `CannotRun` names the format that no type of the device holds.
     """
     rates = machine.array.macs_per_cycle
     stated = runtime.compute_type.get(formats[0])
     if stated in rates:
         return str(stated)
     exact = compute_choices(*formats)
-    usable = [name for name in exact if name in rates] or [name for name in _wider(exact) if name in rates]
+    usable = next((found for names in (exact, _wider(exact), _rounded(formats)) if (found := _in(rates, names))), [])
     if not usable:
         raise CannotRun(f"no {_without_path(formats, rates).upper()} path on {machine.name}")
     return max(usable, key=lambda name: (rates[name], -usable.index(name)))
+
+
+def _in(rates: Mapping[str, float], names: Sequence[str]) -> list[str]:
+    return [name for name in names if name in rates]
+
+
+def _rounded(formats: tuple[str, str]) -> tuple[str, ...]:
+    """What scaled integers are converted to where the other operand is floating point."""
+    return ("fp16", "bf16") if "float" in {number_format(name).kind for name in formats} else ()
 
 
 def _wider(choices: Sequence[str]) -> tuple[str, ...]:
