@@ -41,9 +41,10 @@ def floor_ps(one):
 
 @given(kernels())
 def test_alone_both_grains_agree(one):
-    """To three roundings a tile; design asks for 2 %. So does where the time went, unless bytes and cycles tie."""
+    """To a byte, as tiles are not quite equal, and four roundings a tile; design asks for 2 %. So does where the time
+    went, unless bytes and cycles tie."""
     coarse, fine = run_one(one, "kernel", **SOC), run_one(one, "tile", **SOC)
-    rounding = 4 * one.tiles + 4
+    rounding = (one.tiles + 1) * (4 + 1e12 / bandwidth(one))
     assert abs(coarse.length_ps - fine.length_ps) <= rounding
     assert coarse.compute_ps == fine.compute_ps
     if abs(one.bytes / bandwidth(one) * 1e12 - coarse.compute_ps) > rounding:
