@@ -281,9 +281,19 @@ def _flash_passes(
     return [passes if operator.kv_read_bytes else 1 for operator in operators]
 
 
+def _apart(operators: Sequence[Operator], intra: bool) -> list[tuple[Operator, ...]]:
+    """The kernels of attention that is not fused; the mask joins its scores where element-wise work is (`intra`)."""
+    kernels: list[tuple[Operator, ...]] = []
+    for operator in operators:
+        joins = intra and operator.kind is Kind.ATTENTION_MASK and kernels
+        kernels[-1:] = [(*kernels[-1], operator)] if joins else [*kernels[-1:], (operator,)]
+    return kernels
+
+
 def _unfused_passes(target: Target, operators: Sequence[Operator], edges: Sequence[External], decode: bool) -> int:
     """How often K and V may be read before separate kernels would move less, or the same in less time."""
-    apart = sum(kernel_traffic(target, (operator,), False, Surroundings())[0].moved for operator in operators)
+    kernels = _apart(operators, target.switches.intra)
+    apart = sum(one.moved for kernel in kernels for one in kernel_traffic(target, kernel, False, Surroundings()))
     kv_bytes = sum(operator.kv_read_bytes for operator in operators)
     fused = kv_bytes + sum(o.kv_write_bytes + o.weight_bytes for o in operators)
     fused += sum(_by_home(target, (*edge.inputs, *edge.outputs), False)[Home.MEMORY] for edge in edges)
