@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from socsim.power.idle import HISTORY, IdleChoice, menu_state
+from socsim.sim.memory import PS_PER_S
 from socsim.timeline.recorder import Recorder
 
 ACTIVE: Final = "active"
@@ -23,7 +25,11 @@ class GapPolicy(Protocol):
         ...
 
     def states(self, gap_ps: int) -> States:
-        """The states of a gap."""
+        """The states of a gap that has lasted so long."""
+        ...
+
+    def after(self, gap_ps: int) -> GapPolicy:
+        """The policy of the next gap, once one has lasted so long."""
         ...
 
 
@@ -44,38 +50,72 @@ class Oracle:
         """One state for the whole gap."""
         return ((0, self.deep if gap_ps > self.worth_ps else self.shallow),)
 
+    def after(self, gap_ps: int) -> Oracle:
+        """Itself: it learns nothing."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Ever deeper states, each entered a given time after the gap began.
+    """Ever deeper states, each entered a given time after the gap began."""
 
-    Leaving them takes nanoseconds at the start of a kernel, whose launch takes longer: it costs no time here.
-    """
-
-    after: States
+    after_ps: States
 
     @property
     def names(self) -> tuple[str, ...]:
         """All states."""
-        return tuple(name for _, name in self.after)
+        return tuple(name for _, name in self.after_ps)
 
     def states(self, gap_ps: int) -> States:
         """Those that the gap is long enough for."""
-        return tuple((after, name) for after, name in self.after if after < gap_ps)
+        return tuple((after, name) for after, name in self.after_ps if after < gap_ps)
+
+    def after(self, gap_ps: int) -> Timeouts:
+        """Itself: it learns nothing."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """One state for a whole gap: the best for the length that the gaps before it suggest (`socsim.power.idle`)."""
+
+    ladder: tuple[IdleChoice, ...]
+    history_s: tuple[float, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All states."""
+        return tuple(one.name for one in self.ladder)
+
+    def states(self, gap_ps: int) -> States:
+        """The state that was chosen when the gap began."""
+        return ((0, menu_state(self.ladder, self.history_s).name),)
+
+    def after(self, gap_ps: int) -> Menu:
+        """Remembers the last gaps."""
+        return replace(self, history_s=(*self.history_s, gap_ps / PS_PER_S)[-HISTORY:])
 
 
 class PowerTrack:
-    """The power states of one part. Calls come in order of time."""
+    """The power states of one part. Calls come in order of time.
 
-    def __init__(self, recorder: Recorder, part: str, policy: GapPolicy) -> None:
+    Gaps follow `policy`; while the part is at rest (nobody counts on it), `rest`.
+    """
+
+    def __init__(self, recorder: Recorder, part: str, policy: GapPolicy, rest: GapPolicy | None = None) -> None:
         self._recorder = recorder
         self._track = recorder.name(f"{part}.power")
-        self._policy = policy
-        self._index = {name: recorder.name(name) for name in (ACTIVE, IDLE, *policy.names)}
+        self._policies = [policy, rest or policy]
+        self._resting = False
+        names = (ACTIVE, IDLE, *policy.names, *self._policies[1].names)
+        self._index = {name: recorder.name(name) for name in names}
         self._held = {ACTIVE: 0, IDLE: 0}
         self._state: str | None = None
         self._since = 0
-        self._last: tuple[int, int, int] = (-1, 0, 0)
+        self._last: tuple[str, int, int] = ("", 0, 0)
+        self._occupied: dict[str, int] = {}
+        self.changes: dict[tuple[str, str], int] = {}
+        """How often one state has followed another, in gaps that are over."""
 
     def work(self, start_ps: int, end_ps: int) -> None:
         """The part works from start to end, and the next call comes no earlier."""
@@ -92,10 +132,37 @@ class PowerTrack:
         self._held[state] -= 1
         self._change(now_ps)
 
+    def rest(self, now_ps: int, *, resting: bool) -> None:
+        """From now on nobody counts on the part; or somebody does again."""
+        if resting != self._resting:
+            if self._state is None:
+                self._enter(None, now_ps)
+            self._resting = resting
+
     def finish(self, end_ps: int) -> None:
         """The run ends."""
         self._enter(None, end_ps)
         self._write(*self._last)
+
+    def state(self, now_ps: int) -> str:
+        """The state that it is in."""
+        return self._segments(now_ps + 1)[-1][0]
+
+    def occupancy_ps(self, now_ps: int) -> dict[str, int]:
+        """Time in each state up to now."""
+        occupied = dict(self._occupied)
+        for name, start, end in self._segments(now_ps):
+            occupied[name] = occupied.get(name, 0) + end - start
+        return occupied
+
+    def busy_ps(self, now_ps: int) -> int:
+        """Time of work up to now."""
+        return self._occupied.get(ACTIVE, 0) + (now_ps - self._since if self._state == ACTIVE else 0)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody works."""
+        return self._state == ACTIVE
 
     def _change(self, now_ps: int) -> None:
         state = next((state for state, count in self._held.items() if count), None)
@@ -104,23 +171,35 @@ class PowerTrack:
 
     def _enter(self, state: str | None, now_ps: int) -> None:
         """What held until now goes to the timeline; `state` begins (None: a gap)."""
-        start, before = self._since, self._state
+        for name, start, end in self._segments(now_ps):
+            self._occupied[name] = self._occupied.get(name, 0) + end - start
+            self._extend(name, start, end)
+        if self._state is None and now_ps > self._since:
+            self._policies[self._resting] = self._policies[self._resting].after(now_ps - self._since)
         self._state, self._since = state, now_ps
-        if start == now_ps:
-            return
-        segments = ((0, before),) if before is not None else self._policy.states(now_ps - start)
-        ends = [start + after for after, _ in segments[1:]] + [now_ps]
-        for (after, name), end in zip(segments, ends, strict=True):
-            self._extend(self._index[name], start + after, end)
 
-    def _extend(self, state: int, start_ps: int, end_ps: int) -> None:
+    def _segments(self, now_ps: int) -> list[tuple[str, int, int]]:
+        """(state, start, end) of what has held since the last change."""
+        start = self._since
+        if start >= now_ps:
+            return []
+        if self._state is not None:
+            return [(self._state, start, now_ps)]
+        states = self._policies[self._resting].states(now_ps - start)
+        ends = [start + after for after, _ in states[1:]] + [now_ps]
+        return [(name, start + after, end) for (after, name), end in zip(states, ends, strict=True)]
+
+    def _extend(self, state: str, start_ps: int, end_ps: int) -> None:
         """Write a segment; what goes on unchanged is one."""
-        if state == self._last[0]:
+        before = self._last[0]
+        if state == before:
             self._last = state, self._last[1], end_ps
         else:
             self._write(*self._last)
             self._last = state, start_ps, end_ps
+            if before:
+                self.changes[before, state] = self.changes.get((before, state), 0) + 1
 
-    def _write(self, state: int, start_ps: int, end_ps: int) -> None:
-        if state >= 0:
-            self._recorder.state(self._track, state, start_ps, end_ps)
+    def _write(self, state: str, start_ps: int, end_ps: int) -> None:
+        if state:
+            self._recorder.state(self._track, self._index[state], start_ps, end_ps)
