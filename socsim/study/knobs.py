@@ -135,7 +135,7 @@ def _fits(value: Any, dimension: DimensionName) -> bool:
 
 def number_of(value: Any) -> float | None:
     """A value as a number on its own scale (SI for quantities), to order and to draw it; None for names."""
-    if isinstance(value, bool) or isinstance(value, list | Mapping) or value is None:
+    if value is None or isinstance(value, bool | list | Mapping):
         return None
     if isinstance(value, int | float):
         return float(value)
