@@ -1,4 +1,4 @@
-"""What the hardware does with a technique, switched on and off in the platform: cycles, vector work, traffic, energy."""
+"""What the hardware does with a technique, switched on and off in the platform: cycles, vector work, bytes, energy."""
 
 import pytest
 
