@@ -46,10 +46,9 @@ class Route:
         cap, cause = min((self.cap_bytes_per_s, DMA), (eaten_bytes_per_s, COMPUTE))
         return cap, cause, self.weight
 
-    def solo_bytes_per_s(self, kernel: Kernel) -> float:
-        """Rate of the kernel's bytes while nobody else moves any."""
-        path = self.path(kernel.dram_efficiency, kernel.rate_cap_bytes_per_s)
-        return min(self.cap_bytes_per_s, *(link.capacity_bytes_per_s / cost for link, cost in path))
+    def solo_bytes_per_s(self, path: Path) -> float:
+        """Rate of a flow while nobody else moves any bytes."""
+        return min(self.cap_bytes_per_s, *[link.capacity_bytes_per_s / cost for link, cost in path])
 
 
 @dataclass(slots=True)
@@ -77,6 +76,7 @@ class ComputeUnit:
         self._route = route
         self._tiles = TilePipeline(env) if grain == "tile" else None
         self._alarm = Alarm(env)
+        self._paths: dict[tuple[float, float], Path] = {}
         self._running: Kernel | None = None
         self._queue: deque[Signal] = deque()
         self.powered: tuple[PowerTrack, ...] = ()
@@ -123,7 +123,7 @@ class ComputeUnit:
         """One flow of all bytes, no faster than the compute that eats them; then what does not overlap."""
         route, start = self._route, int(self._env.now)
         eaten = kernel.bytes / compute_ps * PS_PER_S if compute_ps else inf
-        path = route.path(kernel.dram_efficiency, kernel.rate_cap_bytes_per_s)
+        path = self._path(kernel)
         flow = self._memory.transfer(self.name, kernel.bytes, path, *route.cap(eaten))
         yield flow.done
         end = int(self._env.now)
@@ -136,16 +136,24 @@ class ComputeUnit:
         if tail_ps:
             yield self._alarm.arm(tail_ps)
 
+    def _path(self, kernel: Kernel) -> Path:
+        """The links of the kernel's flows, made once: a device runs one kernel at a time."""
+        key = kernel.dram_efficiency, kernel.rate_cap_bytes_per_s
+        path = self._paths.get(key)
+        if path is None:
+            path = self._paths[key] = self._route.path(*key)
+        return path
+
     def _tail_ps(self, kernel: Kernel, compute_ps: int, flowed_ps: int) -> int:
         """What does not overlap, at the bandwidth that the flow has had: M is its length where bytes bound it."""
-        solo_ps = kernel.bytes / self._route.solo_bytes_per_s(kernel) * PS_PER_S
+        solo_ps = kernel.bytes / self._route.solo_bytes_per_s(self._path(kernel)) * PS_PER_S
         move_ps = flowed_ps if flowed_ps > compute_ps else min(solo_ps, compute_ps)
         reads = kernel.read_bytes / kernel.bytes
         return round(exposed_ps(move_ps * reads, compute_ps, move_ps * (1.0 - reads), kernel.tiles))
 
     def _tile_by_tile(self, kernel: Kernel, compute_ps: int, body: Body, tiles: TilePipeline) -> Life:
         route = self._route
-        path = route.path(kernel.dram_efficiency, kernel.rate_cap_bytes_per_s)
+        path = self._path(kernel)
 
         def transfer(size_bytes: int, pace: float) -> Flow:
             return self._memory.transfer(self.name, size_bytes, path, *route.cap(pace))

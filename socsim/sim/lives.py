@@ -21,6 +21,8 @@ class Life(NamedTuple):
     """In order of first use."""
     runs: tuple[KernelRun, ...]
     duration_ps: int
+    devices: tuple[str, ...]
+    """Of its kernels, each once."""
 
 
 class Lives:
@@ -32,7 +34,11 @@ class Lives:
 
     def life(self, stage: Stage, clocks: Clocks) -> Life:
         """The life of a stage at these clocks. Kernels are known by identity: equal ones may be simulated twice."""
-        key = tuple([(id(kernel), clocks[kernel.device]) for kernel in stage])
+        key: tuple[object, ...]
+        if len(stage) == 1:
+            key = id(stage[0]), clocks[stage[0].device]
+        else:
+            key = tuple([(id(kernel), clocks[kernel.device]) for kernel in stage])
         known = self._known.get(key)
         if known is None:  # the stage is kept, so that the identity of its kernels stays theirs
             known = self._known[key] = self._simulated(stage, clocks), stage
@@ -48,4 +54,5 @@ class Lives:
         start = int(bench.env.now)
         bench.run(bench.run_stage(stage, clocks, runs.append))
         relative = tuple(run.shifted(-start) for run in runs)
-        return Life(len(self._known), relative, int(bench.env.now) - start)
+        devices = tuple(dict.fromkeys([kernel.device for kernel in stage]))
+        return Life(len(self._known), relative, int(bench.env.now) - start, devices)

@@ -66,11 +66,6 @@ class Flow:
             return NEVER_PS
         return max(0, whole_ps(self.remaining_bytes / self.rate_bytes_per_s))
 
-    @property
-    def turn(self) -> tuple[int, int]:
-        """Who is done first; of several, the one that started first."""
-        return self.left_ps, self.number
-
 
 class SharedMemory:
     """The DRAM, the fabric and their present flows."""
@@ -138,7 +133,7 @@ class SharedMemory:
             return
         for flow, (rate, cause) in zip(self._flows, fair_shares(self._flows), strict=True):
             flow.set_rate(rate, cause, self._advanced_ps)
-        first = min(self._flows, key=lambda flow: flow.turn)
+        first = self._flows[0] if len(self._flows) == 1 else min(self._flows, key=_turn)
         left_ps = first.left_ps
         if left_ps < NEVER_PS:
             self._arm(self._wake_id, first, left_ps)
@@ -161,3 +156,8 @@ class SharedMemory:
             flow.done.fire()
         self._is_waking = False
         self._share()
+
+
+def _turn(flow: Flow) -> tuple[int, int]:
+    """Who is done first; of several, the one that started first."""
+    return flow.left_ps, flow.number

@@ -71,6 +71,7 @@ class RequestStream:
         self._lives = lives
         self._progress = progress
         self._alarm = Alarm(soc.env)
+        self._layer_names: dict[tuple[int, int], tuple[int, ...]] = {}
         self._open_rows: dict[int, None] = {}
         self.outcome = Outcome()
         self.waiting_for = "its first step"
@@ -153,10 +154,13 @@ class RequestStream:
 
     def _names(self, section: TemplateSection) -> tuple[int, ...]:
         """Names of the section's layers."""
-        name, first = self._recorder.name, section.first_layer
-        if first < 0:
-            return (name("outside"),) * section.count
-        return tuple([name(f"layer {layer}") for layer in range(first, first + section.count)])
+        key = section.first_layer, section.count
+        names = self._layer_names.get(key)
+        if names is None:
+            first, stop = section.first_layer, section.first_layer + section.count
+            texts = ["outside"] * section.count if first < 0 else [f"layer {layer}" for layer in range(first, stop)]
+            names = self._layer_names[key] = tuple(map(self._recorder.name, texts))
+        return names
 
     def _expand(self, section: TemplateSection, names: tuple[int, ...], row: int) -> Run:
         """Every kernel of every layer, simulated."""
@@ -170,22 +174,22 @@ class RequestStream:
     def _replay(self, section: TemplateSection, where: Section, lives: Lives) -> Run:
         """All layers as one event."""
         stages = [lives.life(stage, self._clocks) for stage in section.stages]
+        layer_ps = sum([life.duration_ps for life in stages])
         self._journal.replay(stages, where)
-        self._mark_work(stages, where)
-        length = sum(life.duration_ps for life in stages) * len(where.names)
-        if length:
-            yield self._alarm.arm(length)
+        self._mark_work(stages, where, where.start_ps + layer_ps * len(where.names))
+        if layer_ps:
+            yield self._alarm.arm(layer_ps * len(where.names))
 
-    def _mark_work(self, stages: list[Life], where: Section) -> None:
+    def _mark_work(self, stages: list[Life], where: Section, end_ps: int) -> None:
         """The power states of replayed layers: as a whole where one device runs them all, else run by run."""
-        layer_ps, start = sum(life.duration_ps for life in stages), where.start_ps
-        devices = list(dict.fromkeys(run.kernel.device for life in stages for run in life.runs))
-        if not devices:
-            return
-        self._power["dram"].work(start, start + layer_ps * len(where.names))
+        devices = dict.fromkeys([device for life in stages for device in life.devices])
+        if devices:
+            self._power["dram"].work(where.start_ps, end_ps)
         if len(devices) == 1:
-            self._power[devices[0]].work(start, start + layer_ps * len(where.names))
+            for device in devices:
+                self._power[device].work(where.start_ps, end_ps)
             return
+        start = where.start_ps
         for _ in where.names:
             for life in stages:
                 for run in life.runs:

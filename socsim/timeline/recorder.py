@@ -37,6 +37,12 @@ class Table:
         if len(self._rows) >= PACKED_ROWS:
             self._pack()
 
+    def extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Append rows."""
+        self._rows += rows
+        if len(self._rows) >= PACKED_ROWS:
+            self._pack()
+
     def parts(self) -> list[Columns]:
         """Everything appended, as columns; the table is empty after it."""
         self._pack()
@@ -99,11 +105,14 @@ class Recorder:
 
     def add(self, rows: Sequence[Row], counters: Sequence[CounterRow], parent: int) -> None:
         """Append rows whose parents are relative to the first of them; the outermost ones lie under `parent`."""
-        first, append = self._rows, self._spans.append
-        for row, (track, kind, name, kernel, inner, start, end) in enumerate(rows, start=first):
-            append((row, track, kind, name, kernel, parent if inner == OUTSIDE else first + inner, start, end))
-        for counter in counters:
-            self._counters.append(counter)
+        first = self._rows
+        self._spans.extend(
+            [
+                (row, track, kind, name, kernel, parent if inner == OUTSIDE else first + inner, start, end)
+                for row, (track, kind, name, kernel, inner, start, end) in enumerate(rows, start=first)
+            ]
+        )
+        self._counters.extend(counters)
         self._rows += len(rows)
 
     def block(self, rows: Sequence[Row], counters: Sequence[CounterRow], duration_ps: int) -> Block:

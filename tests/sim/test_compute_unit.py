@@ -156,9 +156,9 @@ def test_quality_of_service_weighs_and_caps():
 
 def test_what_a_device_reaches_alone():
     route = Route(Link("port", 60e9), (Link("dram", 100e9, pool=True), Link("fabric", 80e9, pool=True)))
-    assert route.solo_bytes_per_s(kernel()) == 60e9
-    assert route.solo_bytes_per_s(kernel(dram_efficiency=0.5)) == 50e9
-    assert route.solo_bytes_per_s(kernel(rate_cap_bytes_per_s=7e9)) == 7e9
+    assert route.solo_bytes_per_s(route.path(1.0)) == 60e9
+    assert route.solo_bytes_per_s(route.path(0.5)) == 50e9
+    assert route.solo_bytes_per_s(route.path(1.0, 7e9)) == 7e9
 
 
 def test_a_device_at_work_says_so():
