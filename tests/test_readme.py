@@ -2,7 +2,9 @@
 
 Blocks marked `sh`, `console` and `python` of a document are run one after the other in one folder that looks like the
 repository's top (its data are there, reports are not). `make`, `git`, `pip` and `pytest` are only checked: targets
-exist, tests are found. Fragments that are not meant to be run are marked `text`, `yaml`, `py`, ...
+exist, tests are found. A `yaml` block with a `socsim:` line is a whole file: it is saved under the name in the comment
+on its first line, if there is one, and `socsim check` must like it. Fragments that are not meant to be run are marked
+`text`, `py`, `yaml` without such a line, ...
 """
 
 import os
@@ -17,7 +19,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ("models", "platforms", "workloads", "studies", "validation", "benchmarks", "examples")
-FENCE = re.compile(r"^( *)```(sh|console|python)\n(.*?)^\1```$", re.M | re.S)
+FENCE = re.compile(r"^( *)```(sh|console|python|yaml)\n(.*?)^\1```$", re.M | re.S)
+WHOLE_FILE = re.compile(r"^socsim: \w+/v1$", re.M)
+FILE_NAME = re.compile(r"# ([\w-]+\.yaml)\n")
 TIMEOUT_S = 300
 
 PRELUDE = r"""
@@ -43,14 +47,15 @@ def typed(language: str, text: str) -> str:
     """The commands of a block; in a console block those after `$ `, with `> ` for what continues them."""
     if language == "console":
         text = "".join(line[2:] for line in text.splitlines(keepends=True) if line.startswith(("$ ", "> ")))
-    return text if language == "python" else text.replace(".venv/bin/", "")
+    return text if language in ("python", "yaml") else text.replace(".venv/bin/", "")
 
 
 def blocks_of(text: str) -> list[Block]:
-    return [
+    blocks = [
         Block(match[2], text.count("\n", 0, match.start()) + 1, typed(match[2], textwrap.dedent(match[3])))
         for match in FENCE.finditer(text)
     ]
+    return [block for block in blocks if block.language != "yaml" or WHOLE_FILE.search(block.code)]
 
 
 def documents() -> list[Path]:
@@ -58,12 +63,22 @@ def documents() -> list[Path]:
     return [path for path in found if "_build" not in path.parts and blocks_of(path.read_text(encoding="utf-8"))]
 
 
+def saved(block: Block, folder: Path) -> str:
+    """The commands of a block; a whole file is saved, and checked by the commands that are returned."""
+    if block.language != "yaml":
+        return block.code
+    named = FILE_NAME.match(block.code)
+    file = folder / (named[1] if named else f"line-{block.line}.yaml")
+    file.write_text(block.code, encoding="utf-8")
+    return f"socsim check {file.name}"
+
+
 def run_block(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
     bin_folder = Path(sys.executable).parent
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     environment |= {"PATH": f"{bin_folder}{os.pathsep}{environment['PATH']}", "ROOT": str(ROOT)}
     command = [sys.executable, "-c"] if block.language == "python" else ["bash", "-c"]
-    code = block.code if block.language == "python" else PRELUDE + block.code
+    code = block.code if block.language == "python" else PRELUDE + saved(block, folder)
     return subprocess.run(
         [*command, code], cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
@@ -84,6 +99,14 @@ def test_what_a_document_says_to_type_works(document, folder):
         done = run_block(block, folder)
         where = f"{document.relative_to(ROOT)}:{block.line}"
         assert done.returncode == 0, f"{where}: exit {done.returncode}\n{done.stderr}\n{done.stdout}"
+
+
+@pytest.mark.parametrize(("tiles", "succeeds"), [("2", True), ("none", False)])
+def test_a_whole_file_is_saved_and_checked(tiles, succeeds, folder):
+    code = f"# mine.yaml\nsocsim: platform/v1\nextends: lunar-lake-268v\ndevices: {{npu: {{tiles: {tiles}}}}}\n"
+    done = run_block(Block("yaml", 1, code), folder)
+    assert (done.returncode == 0) == succeeds, done.stderr
+    assert (folder / "mine.yaml").read_text(encoding="utf-8") == code
 
 
 def test_the_readme_begins_with_two_commands():
@@ -110,10 +133,16 @@ def test_blocks_are_read_as_a_reader_would():
         ```yaml
         a: 1
         ```
+
+        ```yaml
+        # my-chat.yaml
+        socsim: workload/v1
+        ```
         """)
     assert blocks_of(text) == [
         Block("sh", 3, "socsim list platforms   # all of them\n"),
         Block("console", 7, "cat > a.txt <<END\none\nEND\n"),
+        Block("yaml", 18, "# my-chat.yaml\nsocsim: workload/v1\n"),
     ]
 
 
