@@ -60,6 +60,9 @@ class DramSpec(Spec):
     channels: Annotated[int, Field(ge=1)] | None = None
     efficiency: DramEfficiency
     latency: Time
+    loaded_latency: Annotated[float, Field(ge=1)] = 1.0
+    """Latency while others take all that the DRAM gives, as a multiple of the unloaded one; in between, linear. A port
+    with so many requests in flight passes that much less; what several saturate together is the efficiency's."""
     energy: DramEnergy
     states: dict[Literal["power_down", "self_refresh"], DramState] = Field(default_factory=dict)
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+import numpy as np
 from simpy.events import Event
 
 from socsim.mapping.lowering import Program
 from socsim.sim.alarm import Alarm
 from socsim.sim.kernel_run import steps
 from socsim.sim.memory import Flow
+from socsim.sim.power_track import PowerTrack
 from socsim.sim.soc import Clocks, Soc
 from socsim.sim.stream import Book, RequestStream
+from socsim.timeline.timeline import Counters, Timeline
 
 Life = Generator[Event, object, None]
 
@@ -29,6 +32,11 @@ class Traffic:
     duty: float = 1.0
     """Share of the period in which it moves bytes."""
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether it goes on at one rate for the whole run."""
+        return not self.period_ps or self.duty == 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class OtherProgram:
@@ -40,6 +48,21 @@ class OtherProgram:
 Background = Traffic | OtherProgram
 
 
+def is_steady(background: Sequence[Background]) -> bool:
+    """Whether all of it is traffic whose demand never changes: then what runs beside it repeats itself."""
+    return all(isinstance(one, Traffic) and one.is_steady for one in background)
+
+
+def traffic_of(background: Sequence[Background]) -> list[tuple[int, Traffic]]:
+    """(number, traffic) of what is traffic."""
+    return [(index, one) for index, one in enumerate(background) if isinstance(one, Traffic)]
+
+
+def label_of(index: int) -> str:
+    """Before the names of the tracks of background number `index`."""
+    return f"background:{index}:"
+
+
 class Load:
     """One background in time. `label` ("background:0:") keeps its tracks apart from the request's."""
 
@@ -49,6 +72,8 @@ class Load:
         self._book = replace(book, label=label)
         self._clocks = clocks
         self._finish: Callable[[], None] = lambda: None
+        if isinstance(background, Traffic):
+            self._track = book.recorder.name(f"bandwidth:{label}{background.device}")
 
     def run(self) -> Life:
         """Goes on until the run ends."""
@@ -71,25 +96,85 @@ class Load:
                 return
 
     def _bursts(self, traffic: Traffic) -> Life:
-        soc, alarm = self._soc, Alarm(self._soc.env)
-        on_ps = round(traffic.period_ps * traffic.duty)
-        route = soc.routes[traffic.device]
-        path = route.path(soc.mixed_efficiency)
+        alarm, on_ps = Alarm(self._soc.env), round(traffic.period_ps * traffic.duty)
         while True:
-            flow = soc.memory.transfer(
-                f"{self._book.label}{traffic.device}", inf, path, *route.cap(traffic.bytes_per_s)
-            )
-            self._finish = lambda flow=flow: self._write(flow, traffic.device)  # type: ignore[misc]
-            yield alarm.arm(on_ps) if traffic.period_ps else flow.done
-            soc.memory.stop(flow)
+            flow = self._begin(traffic)
+            yield flow.done if traffic.is_steady else alarm.arm(on_ps)
+            self._soc.memory.stop(flow)
             self._finish()
             self._finish = lambda: None
             if traffic.period_ps > on_ps:
                 yield alarm.arm(traffic.period_ps - on_ps)
 
-    def _write(self, flow: Flow, device: str) -> None:
-        """The bandwidth that a burst has had."""
+    def _begin(self, traffic: Traffic) -> Flow:
+        """Bytes start to flow; their device and the DRAM are active."""
+        awake = [self._book.power[part] for part in (traffic.device, "dram")]
+        for part in awake:
+            part.begin(int(self._soc.env.now))
+        flow = start_traffic(self._soc, traffic, f"{self._book.label}{traffic.device}")
+        self._finish = lambda: self._end(flow, awake)
+        return flow
+
+    def _end(self, flow: Flow, awake: Sequence[PowerTrack]) -> None:
+        """Write the bandwidth that a burst has had."""
         recorder, end = self._book.recorder, int(self._soc.env.now)
-        track = recorder.name(f"bandwidth:{self._book.label}{device}")
+        for part in awake:
+            part.end(end)
         for time, rate in steps(flow.rates, end):
-            recorder.counter(track, time, rate)
+            recorder.counter(self._track, time, rate)
+
+
+def start_traffic(soc: Soc, traffic: Traffic, requester: str) -> Flow:
+    """Let traffic flow on a SoC from now on."""
+    route = soc.routes[traffic.device]
+    return soc.memory.transfer(
+        requester, inf, route.path(soc.mixed_efficiency), *route.cap(traffic.bytes_per_s)
+    )  # reads and writes of nobody in particular
+
+
+class SteadyLoad:
+    """Traffic whose demand never changes, beside lives that are replayed: they hold what it got while they ran.
+
+    Its flow is on the bench of the lives; here its parts are active from the start of the run to its end.
+    """
+
+    def __init__(self, soc: Soc, bench: Soc, traffic: Traffic, book: Book, label: str) -> None:
+        self.track = f"bandwidth:{label}{traffic.device}"
+        self.flow = start_traffic(bench, traffic, f"{label}{traffic.device}")
+        self._soc = soc
+        self._book = book
+        self._device = traffic.device
+        self._track = book.recorder.name(self.track)
+
+    def run(self) -> Life:
+        """The run begins."""
+        self._count(self.flow.rate_bytes_per_s)
+        for part in (self._device, "dram"):
+            self._book.power[part].begin(0)
+        yield from ()
+
+    def finish(self) -> None:
+        """The run ends."""
+        self._count(0.0)
+
+    def _count(self, rate_bytes_per_s: float) -> None:
+        self._book.recorder.counter(self._track, int(self._soc.env.now), rate_bytes_per_s)
+
+
+def tidy(timeline: Timeline, prefix: str = "bandwidth:background:") -> Timeline:
+    """The timeline with each rate of background traffic said once, and none beyond its end.
+
+    A rate that holds for no time, or is the one before, says nothing; replayed lives repeat both.
+    """
+    tracks = [index for index, name in enumerate(timeline.names) if name.startswith(prefix)]
+    track, time_ps, value = timeline.counters.track, timeline.counters.time_ps, timeline.counters.value
+    mine = np.isin(track, tracks)
+    if not mine.any():
+        return timeline
+    ends = np.append(track[1:] != track[:-1], True)
+    value = np.where(mine & (time_ps >= timeline.end_ps), 0.0, value)
+    kept = ~mine | ends | np.append(time_ps[1:] > time_ps[:-1], True)
+    track, time_ps, value, mine = track[kept], time_ps[kept], value[kept], mine[kept]
+    first = np.append(True, track[1:] != track[:-1])
+    news = ~mine | (value != np.where(first, 0.0, np.append(0.0, value[:-1])))
+    return replace(timeline, counters=Counters(track[news], time_ps[news], value[news]))

@@ -14,7 +14,7 @@ from socsim.mapping.aggregate import Ran, aggregate
 from socsim.mapping.kernel import Kernel
 from socsim.sim.kernel_run import CAUSES, Interval, KernelRun, KernelTable, RunWriter, known_waits, steps
 from socsim.sim.lives import Life
-from socsim.timeline.block import NO_KERNEL, OUTSIDE, Block, Heads
+from socsim.timeline.block import NO_KERNEL, OUTSIDE, Block, CounterRow, Heads
 from socsim.timeline.columns import LAYER
 from socsim.timeline.recorder import Recorder
 
@@ -106,7 +106,9 @@ class Journal:
     def _life_block(self, life: Life) -> Block:
         block = self._blocks.get((life.number,))
         if block is None:
-            block = self._recorder.block(*self._writer.rows(life.runs), life.duration_ps)
+            rows, counters = self._writer.rows(life.runs)
+            beside = [(self._recorder.name(track), *rate) for track, rates in life.traffic for rate in rates]
+            block = self._recorder.block(rows, counters + beside, life.duration_ps)
             self._blocks[life.number,] = block
         return block
 
@@ -117,8 +119,9 @@ class Journal:
         if block is None:
             length = sum(life.duration_ps * count for life, count in self._replayed)
             ran = [Counted(run, count) for life, count in self._replayed for run in life.runs]
-            rows = self._writer.rows(aggregates(ran, 0, length, self._total))
-            block = self._blocks[key] = self._recorder.block(*rows, length)
+            rows, counters = self._writer.rows(aggregates(ran, 0, length, self._total))
+            beside = self._mean_traffic(self._replayed, length)
+            block = self._blocks[key] = self._recorder.block(rows, counters + beside, length)
         return block
 
     def _layer_block(self, lives: Sequence[Life]) -> Block:
@@ -127,8 +130,24 @@ class Journal:
         if block is None:
             length = sum(life.duration_ps for life in lives)
             runs = aggregates([Counted(run) for life in lives for run in life.runs], 0, length, self._total)
-            block = self._blocks[key] = self._recorder.block(*self._writer.rows(runs), length)
+            rows, counters = self._writer.rows(runs)
+            beside = self._mean_traffic([(life, 1) for life in lives], length)
+            block = self._blocks[key] = self._recorder.block(rows, counters + beside, length)
         return block
+
+    def _mean_traffic(self, lives: Sequence[tuple[Life, int]], length_ps: int) -> list[CounterRow]:
+        """What the traffic beside lives got in the mean, and its rate once they are over."""
+        moved: dict[str, float] = {}
+        after: dict[str, float] = {}
+        for life, count in lives:
+            for track, rates in life.traffic:
+                ends = [*(time for time, _ in rates[1:]), life.duration_ps]
+                amount = sum(rate * (end - time) for (time, rate), end in zip(rates, ends, strict=True))
+                moved[track] = moved.get(track, 0.0) + count * amount
+                after[track] = rates[-1][1]
+        name = self._recorder.name
+        means = [(name(track), 0, amount / length_ps) for track, amount in moved.items() if length_ps]
+        return [*means, *((name(track), length_ps, rate) for track, rate in after.items())]
 
     def _total(self, name: str, ran: tuple[Ran, ...]) -> Kernel:
         """The sum of kernels; the same object for the same kernels and times."""

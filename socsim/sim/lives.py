@@ -1,16 +1,19 @@
 """Lives: what a stage of kernels does with the SoC to itself, simulated once and replayed ever after.
 
-With the memory to itself and at fixed operating points a stage takes the same picoseconds whenever it starts: times are
-integers, and flows compute with differences only. So a stage is simulated once, in an empty SoC of its own made of the
-very same parts. Replayed and expanded runs give the same rows (a test).
+With the memory to itself, or beside traffic whose demand never changes, and at fixed operating points a stage takes the
+same picoseconds whenever it starts: times are integers, and flows compute with differences only. So a stage is
+simulated once, in an empty SoC of its own made of the very same parts. Replayed and expanded runs give the same rows (a
+test).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from socsim.mapping.kernel import Kernel, Stage
-from socsim.sim.kernel_run import KernelRun
+from socsim.sim.kernel_run import KernelRun, Rates
+from socsim.sim.memory import Flow
 from socsim.sim.soc import Clocks, Soc
 
 
@@ -23,13 +26,19 @@ class Life(NamedTuple):
     duration_ps: int
     devices: tuple[str, ...]
     """Of its kernels, each once."""
+    traffic: tuple[tuple[str, Rates], ...] = ()
+    """(bandwidth track, rates from the start to the end) of the traffic beside it."""
 
 
 class Lives:
-    """Lives of stages by their kernels and operating points; `bench` is the SoC in which they are simulated."""
+    """Lives of stages by their kernels and operating points; `bench` is the SoC in which they are simulated.
 
-    def __init__(self, bench: Soc) -> None:
+    `traffic` are flows without end on the bench, by the track of their bandwidth.
+    """
+
+    def __init__(self, bench: Soc, traffic: Mapping[str, Flow] | None = None) -> None:
         self._bench = bench
+        self._traffic = traffic or {}
         self._known: dict[tuple[object, ...], tuple[Life, tuple[Kernel, ...]]] = {}
 
     def life(self, stage: Stage, clocks: Clocks) -> Life:
@@ -51,8 +60,12 @@ class Lives:
 
     def _simulated(self, stage: Stage, clocks: Clocks) -> Life:
         bench, runs = self._bench, list[KernelRun]()
-        start = int(bench.env.now)
+        start, seen = int(bench.env.now), [len(flow.rates) for flow in self._traffic.values()]
         bench.run(bench.run_stage(stage, clocks, runs.append))
         relative = tuple(run.shifted(-start) for run in runs)
+        beside = tuple(
+            (track, tuple((max(time, start) - start, rate) for time, rate in flow.rates[since - 1 :]))
+            for (track, flow), since in zip(self._traffic.items(), seen, strict=True)
+        )
         devices = tuple(dict.fromkeys([kernel.device for kernel in stage]))
-        return Life(len(self._known), relative, int(bench.env.now) - start, devices)
+        return Life(len(self._known), relative, int(bench.env.now) - start, devices, beside)

@@ -7,7 +7,7 @@ result is weighted max-min fair. A link counts a byte as `cost` bytes where a fl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -26,6 +26,8 @@ class Link:
     pool: bool = False
     shared_fraction: float = 1.0
     """Share of the capacity that is left while several requesters are active on it."""
+    loading: float = 0.0
+    """How much longer a pool's answers take, as a fraction, while others use all of it."""
 
 
 Path = tuple[tuple[Link, float], ...]
@@ -52,10 +54,45 @@ Share = tuple[float, str]
 
 
 def fair_shares(flows: Sequence[Sharer]) -> list[Share]:
-    """The weighted max-min fair share of each flow, in order."""
+    """The weighted max-min fair share of each flow, in order.
+
+    What is no pool (a port, a channel, a kernel's cap) holds so many requests in flight, so it passes fewer bytes while
+    answers take longer: by 1 + `loading` x the share of the pool that others take.
+    """
     if len(flows) == 1:
         return [solo_share(flows[0])]
     room = _capacities(flows)
+    shares = _filled(flows, dict(room))
+    slower = _slowdowns(flows, shares, room)
+    if not slower:
+        return shares
+    return _filled(flows, {link: left / slower.get(link, 1.0) for link, left in room.items()})
+
+
+def _slowdowns(flows: Sequence[Sharer], shares: Sequence[Share], room: Mapping[Link, float]) -> dict[Link, float]:
+    """How much longer answers take on the links that are no pools, where others load the pools behind them."""
+    pools = [link for link in room if link.pool and link.loading]
+    taken = {link: _taken(flows, shares, link) for link in pools}
+    slower: dict[Link, float] = {}
+    for flow in flows:
+        crossed = [link for link, _ in flow.path if link in taken]
+        others = [(link, sum(by for name, by in taken[link].items() if name != flow.requester)) for link in crossed]
+        factor = max((1.0 + link.loading * by / room[link] for link, by in others), default=1.0)
+        if factor > 1.0:
+            slower.update((link, factor) for link, _ in flow.path if not link.pool)
+    return slower
+
+
+def _taken(flows: Sequence[Sharer], shares: Sequence[Share], link: Link) -> dict[str, float]:
+    """What each requester takes of a link."""
+    taken: dict[str, float] = {}
+    for flow, (rate, _) in zip(flows, shares, strict=True):
+        taken[flow.requester] = taken.get(flow.requester, 0.0) + sum(rate * c for one, c in flow.path if one is link)
+    return taken
+
+
+def _filled(flows: Sequence[Sharer], room: dict[Link, float]) -> list[Share]:
+    """Progressive filling of what the links have to give."""
     shares: list[Share | None] = [None] * len(flows)
     rising = list(range(len(flows)))
     while rising:

@@ -10,7 +10,7 @@ from socsim.hardware.platform import PlatformSpec
 from socsim.mapping.lowering import Program
 from socsim.power.domain import DomainSpec, PowerState
 from socsim.power.energy import operating_points
-from socsim.sim.background import Background, Load
+from socsim.sim.background import Background, Load, SteadyLoad, is_steady, label_of, tidy, traffic_of
 from socsim.sim.kernel_run import KernelTable
 from socsim.sim.lives import Lives
 from socsim.sim.memory import PS_PER_S
@@ -49,7 +49,8 @@ def simulate(
     policies: Policies | None = None,
     background: Sequence[Background] = (),
 ) -> Timeline:
-    """Run a program on a platform, with other load beside it where given (then nothing is replayed).
+    """Run a program on a platform, with other load beside it where given (then nothing is replayed, but beside traffic
+    at a constant rate).
 
     The rows of background number i lie on tracks that begin with "background:i:", its bandwidth on
     "bandwidth:background:i:<device>".
@@ -62,13 +63,17 @@ def simulate(
     points = {name: _point(platform, name, policies.governors.get(name, "performance")) for name in platform.devices}
     clocks = {name: clock for name, (_, clock) in points.items()}
     book = _book(platform, program, policies, options)
-    is_alone = options.replay and not background
-    lives = Lives(Soc(platform, options.grain, policies.qos)) if is_alone else None
+    lives, loads = None, list[Load | SteadyLoad]()
+    if options.replay and is_steady(background):
+        bench = Soc(platform, options.grain, policies.qos)
+        loads += (SteadyLoad(soc, bench, other, book, label_of(i)) for i, other in traffic_of(background))
+        lives = Lives(bench, {load.track: load.flow for load in loads if isinstance(load, SteadyLoad)})
+    else:
+        loads += (Load(soc, other, book, label_of(i), clocks) for i, other in enumerate(background))
     stream = RequestStream(soc, program, book, clocks, lives, options.progress)
-    loads = [Load(soc, other, book, f"background:{i}:", clocks) for i, other in enumerate(background)]
-    _run(soc, stream, loads, {} if is_alone else book.power)
+    _run(soc, stream, loads, {} if lives is not None else book.power)
     _close(book, {name: index for name, (index, _) in points.items()}, stream.outcome.end_ps)
-    return book.recorder.timeline(
+    timeline = book.recorder.timeline(
         kernels=tuple(book.kernels.kernels),
         tokens_ps=tuple(stream.outcome.tokens_ps),
         start_ps=0,
@@ -76,9 +81,10 @@ def simulate(
         prefill_end_ps=stream.outcome.prefill_end_ps,
         events=soc.events + (lives.events if lives is not None else 0),
     )
+    return tidy(timeline) if background else timeline
 
 
-def _run(soc: Soc, stream: RequestStream, loads: Sequence[Load], power: Mapping[str, PowerTrack]) -> None:
+def _run(soc: Soc, stream: RequestStream, loads: Sequence[Load | SteadyLoad], power: Mapping[str, PowerTrack]) -> None:
     """Until the request is over; `power` are the tracks that kernels themselves keep."""
     if power:
         for name, unit in soc.units.items():

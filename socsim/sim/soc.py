@@ -70,7 +70,8 @@ class Soc:
 
 def _pools(platform: PlatformSpec) -> tuple[Link, ...]:
     dram, fabric = platform.memory.dram, platform.memory.fabric
-    pools = [Link("dram", dram.peak_bandwidth, pool=True, shared_fraction=dram.efficiency.shared)]
+    loading = dram.loaded_latency - 1.0
+    pools = [Link("dram", dram.peak_bandwidth, pool=True, shared_fraction=dram.efficiency.shared, loading=loading)]
     if fabric is not None:
         pools.append(Link("fabric", fabric.bandwidth, pool=True))
     return tuple(pools)

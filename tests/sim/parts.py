@@ -36,6 +36,7 @@ def platform(
     ports: dict[str, str] | None = None,
     fabric: str | None = None,
     dram_states: dict[str, Any] | None = None,
+    loaded: float = 1.0,
 ) -> PlatformSpec:
     """Three devices at 1 GHz on 100 GB/s; ports as wide as `ports` says, else without a cap."""
     port = {name: {"port": {"bandwidth": width}} for name, width in (ports or {}).items()}
@@ -43,7 +44,7 @@ def platform(
     memory: dict[str, Any] = {
         "dram": {
             "type": "round", "capacity": "16 GiB", "usable_fraction": 1.0, "peak_bandwidth": dram, "latency": "0 ns",
-            "efficiency": efficiency, "energy": {}, "states": dram_states or {},
+            "efficiency": efficiency, "energy": {}, "states": dram_states or {}, "loaded_latency": loaded,
         },
     }  # fmt: skip
     if fabric is not None:

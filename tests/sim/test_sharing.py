@@ -54,6 +54,22 @@ def test_a_port_holds_its_own_device_only():
     assert fair_shares([behind, beside]) == [(30.0, DMA), (70.0, MEMORY)]
 
 
+def test_a_port_passes_less_while_others_load_the_pool():
+    """Others take 40 of 100, answers take 1 + 0.5 x 0.4 as long: 30 / 1.2."""
+    link, port = Link("dram", 100.0, pool=True, loading=0.5), Link("npu port", 30.0)
+    behind, beside = Asking(((port, 1.0), (link, 1.0))), Asking(((link, 1.0),), "gpu", cap_bytes_per_s=40.0)
+    assert rates(behind, beside) == [pytest.approx(25.0), 40.0]
+    assert rates(behind) == [30.0]
+
+
+def test_what_saturates_a_pool_together_still_does():
+    """Each alone 43 of 60; together the pool is full though answers take longer."""
+    link = Link("dram", 60.0, pool=True, loading=0.5)
+    ports = [Link(name, 43.0) for name in ("npu", "gpu")]
+    both = rates(*(Asking(((port, 1.0), (link, 1.0)), port.name) for port in ports))
+    assert both == [30.0, 30.0]
+
+
 def test_a_wasteful_access_pattern_costs_the_pool_more():
     link = dram()
     assert rates(Asking(((link, 2.0),))) == [50.0]
