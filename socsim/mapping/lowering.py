@@ -193,15 +193,22 @@ class StepLowerer:
         operators = section.operators
         devices, groups = self._grouping(operators, phase)
         stages: list[Stage] = []
-        for index, group in enumerate(groups):
+        fresh = dict.fromkeys(self.targets, section.first_layer >= 0)
+        last: tuple[str, ...] = (self._leader(phase),)
+        for group in groups:
             device = devices[group.start]
+            leader, *partner = members(device)
             here = replace(
                 around,
-                first_in_layer=index == 0 and section.first_layer >= 0,
-                input_elsewhere=self._changes(devices, group.start - 1, device, phase),
-                output_elsewhere=self._changes(devices, group.stop, device, phase),
+                first_in_layer=fresh[leader],
+                partner_first=any(fresh[name] for name in partner),
+                input_elsewhere=last != members(device),
+                output_elsewhere=self._goes_elsewhere(devices, group.stop, phase),
             )
-            stages.append(self._stage(device, operators[group.start : group.stop], group.attention, here))
+            stage = self._stage(device, operators[group.start : group.stop], group.attention, here)
+            last = tuple(kernel.device for kernel in stage)  # of a pair, one may run alone
+            fresh |= dict.fromkeys(last, False)
+            stages.append(stage)
         return TemplateSection(section.first_layer, section.count, tuple(stages))
 
     def _grouping(self, operators: Operators, phase: str) -> tuple[tuple[str, ...], tuple[Group, ...]]:
@@ -215,10 +222,11 @@ class StepLowerer:
             self.used.update((name, True) for device in devices for name in members(device))
         return known
 
-    def _changes(self, devices: Sequence[str], neighbour: int, device: str, phase: str) -> bool:
-        """Whether a neighbouring operator runs elsewhere; beyond the ends of a layer it is on the phase's device."""
-        inside = 0 <= neighbour < len(devices)
-        return (devices[neighbour] if inside else self._leader(phase)) != device
+    def _goes_elsewhere(self, devices: Sequence[str], stop: int, phase: str) -> bool:
+        """Whether what follows operator `stop` - 1 runs elsewhere; beyond the end of a layer it is on the phase's
+        device."""
+        following = devices[stop] if stop < len(devices) else self._leader(phase)
+        return following != devices[stop - 1]
 
     def _leader(self, phase: str) -> str:
         """The device that runs a phase; of a pair, the one that runs all but the products."""
@@ -244,8 +252,11 @@ class StepLowerer:
 
     def _part(self, target: Target, operators: Operators, around: Surroundings, leader: str) -> Kernel:
         """One device's part of a split product; the input of the first one mostly comes from itself."""
-        elsewhere = around.input_elsewhere and target.machine.name != leader
-        return build_kernel(target, operators, around=replace(around, input_elsewhere=elsewhere))
+        leads = target.machine.name == leader
+        first = around.first_in_layer if leads else around.partner_first
+        elsewhere = around.input_elsewhere and not leads
+        here = replace(around, first_in_layer=first, partner_first=False, input_elsewhere=elsewhere)
+        return build_kernel(target, operators, around=here)
 
     def _kernel(self, device: str, operators: Operators, attention: bool, around: Surroundings) -> Kernel:
         key = (device, operators, attention, around)

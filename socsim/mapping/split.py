@@ -21,7 +21,8 @@ def split_matmul(pair: tuple[Target, Target], operators: Sequence[Operator], bui
     """The stage that runs `operators` (products of the same input) on a pair of devices.
 
     Found by bisection over the columns of the widest product: more columns for the first device make it later and the
-    second one earlier. Where one device alone is faster than both, it runs alone.
+    second one earlier. Where one device alone is faster than both, it runs alone; a stage that does not end on the
+    first device alone is handed over to it.
     """
     operators = tuple(operators)
     columns = max(operator.n for operator in operators)
@@ -35,7 +36,12 @@ def split_matmul(pair: tuple[Target, Target], operators: Sequence[Operator], bui
         first, second = stage_seconds(pair, stage(middle))
         low, high = (middle, high) if first <= second else (low, middle)
     choices = [stage(first) for first in dict.fromkeys((0, low, high, columns))]
-    return min(choices, key=lambda choice: max(stage_seconds(pair, choice)))
+    return min(choices, key=lambda choice: max(stage_seconds(pair, choice)) + _joining_s(pair, choice))
+
+
+def _joining_s(pair: tuple[Target, Target], stage: Stage) -> float:
+    """Seconds until the first device, which goes on, sees what the second one made."""
+    return pair[0].runtime.handover if any(kernel.device != pair[0].machine.name for kernel in stage) else 0.0
 
 
 def _stage(

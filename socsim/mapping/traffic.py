@@ -38,6 +38,9 @@ class Surroundings:
 
     decode: bool = False
     first_in_layer: bool = False
+    """Its device has run nothing of the layer yet."""
+    partner_first: bool = False
+    """Of a product split over two devices: the second one has not either."""
     input_elsewhere: bool = False
     """Its input comes from another device."""
     output_elsewhere: bool = False
