@@ -11,12 +11,10 @@ from socsim.metrics.counter_tracks import BANDWIDTH, tracks_under
 from socsim.metrics.cumulative import PS_PER_S, FloatArray
 from socsim.metrics.phases import PHASES, Phases
 from socsim.metrics.power_history import PowerHistory
-from socsim.timeline.timeline import IntColumn, Timeline
+from socsim.timeline.timeline import BACKGROUND, IntColumn, Timeline
 
 PEAK_WINDOW_PS = 1_000_000_000
 """1 ms: the windows whose mean power `soc_power_peak_w` is the highest of."""
-BACKGROUND = "background:"
-"""Requesters of background traffic on the bandwidth counters: "background:<device>"."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def energy(timeline: Timeline, platform: PlatformSpec, power: PowerHistory, phas
         by_token_j=tuple(_by_token(timeline, power).tolist()),
         power_mean_w=mean_w,
         power_peak_w=max(mean_w, _peak_w(timeline, power)),  # equal but for rounding where power is constant
-        background_j=_background_j(timeline, platform),
+        background_j=_background_j(timeline, platform, power),
     )
 
 
@@ -78,11 +76,13 @@ def window_edges(start_ps: int, end_ps: int, width_ps: int) -> IntColumn:
     return np.append(np.arange(start_ps, max(end_ps, start_ps + 1), width_ps, dtype=np.int64), end_ps)
 
 
-def _background_j(timeline: Timeline, platform: PlatformSpec) -> float:
-    """Reads of background traffic in DRAM and fabric (its devices' own work is not modelled)."""
+def _background_j(timeline: Timeline, platform: PlatformSpec, power: PowerHistory) -> float:
+    """Kernels of background workloads; of plain traffic its bytes in DRAM and fabric (what its devices do with them is
+    not modelled), reads and writes alike."""
     memory = platform.memory
     per_byte = (memory.dram.energy.read or 0.0) + ((memory.fabric.energy or 0.0) if memory.fabric else 0.0)
-    end = np.array([timeline.end_ps])
-    tracks = tracks_under(timeline, BANDWIDTH + BACKGROUND).values()
-    moved = sum(float(track.integral(timeline.start_ps, timeline.end_ps).at(end)[0, 0]) for track in tracks)
-    return moved * per_byte
+    end, names = np.array([timeline.end_ps]), timeline.names
+    tracks = tracks_under(timeline, BANDWIDTH + BACKGROUND)
+    traffic = [track for name, track in tracks.items() if BACKGROUND + name not in names]  # no kernels behind it
+    moved = sum(float(track.integral(timeline.start_ps, timeline.end_ps).at(end)[0, 0]) for track in traffic)
+    return moved * per_byte + power.background_j

@@ -50,10 +50,11 @@ class KernelRows:
         return waited
 
 
-def kernel_rows(timeline: Timeline, phases: Phases) -> KernelRows:
-    """The rows of a timeline whose `kernel` is set."""
+def kernel_rows(timeline: Timeline, phases: Phases, background: bool = False) -> KernelRows:
+    """The rows of a timeline whose `kernel` is set: the request's, or those of background workloads."""
     spans = timeline.spans
-    rows = np.flatnonzero((spans.kind == timeline.index(KERNEL)) & (spans.kernel >= 0))
+    wanted = timeline.background_spans_of(KERNEL) if background else timeline.spans_of(KERNEL)
+    rows = np.flatnonzero(wanted & (spans.kernel >= 0))
     rows = rows[np.argsort(spans.start_ps[rows], kind="stable")]
     devices, device = _devices(timeline, spans.track[rows])
     return KernelRows(
@@ -69,12 +70,12 @@ def kernel_rows(timeline: Timeline, phases: Phases) -> KernelRows:
 
 
 def _devices(timeline: Timeline, tracks: IntColumn) -> tuple[tuple[str, ...], IntColumn]:
-    """Names of the tracks in order of first use, and for each row which one."""
+    """Devices of the tracks in order of first use, and for each row which one."""
     used, first = np.unique(tracks, return_index=True)
     order = used[np.argsort(first, kind="stable")]
     place = np.zeros(len(timeline.names), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return tuple(timeline.names[int(track)] for track in order), place[tracks]
+    return tuple(timeline.names[int(track)].split(":")[-1] for track in order), place[tracks]
 
 
 def _layers(timeline: Timeline, parents: IntColumn) -> IntColumn:

@@ -149,7 +149,7 @@ def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec) -
     """The metrics of a run."""
     phases = phases_of(timeline)
     rows, table = kernel_rows(timeline, phases), kernel_table(timeline.kernels)
-    power = power_history(timeline, platform, rows, table)
+    power = power_history(timeline, platform, rows, table, kernel_rows(timeline, phases, background=True))
     shares, bounds = attribute(timeline, rows, phases, power), row_bounds(timeline, rows, table)
     causes, moved = bottlenecks(rows, bounds, shares), traffic(rows, table)
     return RunMetrics(

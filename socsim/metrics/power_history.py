@@ -45,6 +45,8 @@ class PowerHistory:
     unknown: tuple[str, ...]
     start_ps: int
     end_ps: int
+    background_j: float = 0.0
+    """Dynamic energy of the kernels of background workloads; in none of the others."""
 
     def until(self, times_ps: IntColumn) -> FloatArray:
         """Joules from the start of the run to each time: times x parts."""
@@ -91,8 +93,14 @@ class _Collected:
             self.pieces.append(Piece((part,), energy, is_static=True))
 
 
-def power_history(timeline: Timeline, platform: PlatformSpec, rows: KernelRows, table: KernelTable) -> PowerHistory:
-    """The power of a run."""
+def power_history(
+    timeline: Timeline,
+    platform: PlatformSpec,
+    rows: KernelRows,
+    table: KernelTable,
+    background: KernelRows | None = None,
+) -> PowerHistory:
+    """The power of a run; `background` are the rows of background workloads, whose dynamic energy is kept apart."""
     found = _Collected()
     for device in platform.devices:
         _add_device(found, timeline, platform, device)
@@ -105,8 +113,10 @@ def power_history(timeline: Timeline, platform: PlatformSpec, rows: KernelRows, 
         energy = of_segments(rows.start_ps[mine], rows.end_ps[mine], row_energies[mine])
         columns = (device, DRAM, *(part for part in (FABRIC, SYSTEM_CACHE) if part in parts))
         found.pieces.append(Piece(columns, energy, is_static=False))
+    others = _row_energies(found, timeline, platform, background, table).sum() if background is not None else 0.0
     unknown, per_row = tuple(dict.fromkeys(found.unknown)), row_energies.sum(axis=1)
-    return PowerHistory(parts, tuple(found.pieces), per_row, unknown, timeline.start_ps, timeline.end_ps)
+    whole = timeline.start_ps, timeline.end_ps
+    return PowerHistory(parts, tuple(found.pieces), per_row, unknown, *whole, float(others))
 
 
 def _parts(platform: PlatformSpec) -> tuple[str, ...]:

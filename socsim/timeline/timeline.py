@@ -14,6 +14,8 @@ from socsim.timeline.columns import COUNTER_COLUMNS, SPAN_COLUMNS, STATE_COLUMNS
 if TYPE_CHECKING:
     import pandas as pd
 
+BACKGROUND = "background:"
+"""Tracks of background number i begin with "background:i:"."""
 IntColumn = NDArray[np.signedinteger[Any]]
 """Indices in 32 bits, times in 64."""
 
@@ -94,9 +96,19 @@ class Timeline:
         return (self.names[int(column[row])] for row in np.sort(first))
 
     def spans_of(self, kind: str) -> NDArray[np.bool_]:
-        """Mask of the spans of a kind."""
+        """Mask of the request's spans of a kind."""
         mask: NDArray[np.bool_] = self.spans.kind == self.index(kind)
-        return mask
+        others = self._background_tracks
+        return mask & ~np.isin(self.spans.track, others) if others else mask
+
+    def background_spans_of(self, kind: str) -> NDArray[np.bool_]:
+        """Mask of the spans of a kind of background workloads."""
+        mask: NDArray[np.bool_] = self.spans.kind == self.index(kind)
+        return mask & np.isin(self.spans.track, self._background_tracks)
+
+    @property
+    def _background_tracks(self) -> list[int]:
+        return [index for index, name in enumerate(self.names) if name.startswith(BACKGROUND)]
 
     def frame(self, table: str) -> pd.DataFrame:
         """`spans`, `states` or `counters` as a DataFrame with names in place of indices (categories)."""
