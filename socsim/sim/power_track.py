@@ -160,12 +160,17 @@ class PowerTrack:
         return self._occupied.get(ACTIVE, 0) + (now_ps - self._since if self._state == ACTIVE else 0)
 
     @property
+    def is_resting(self) -> bool:
+        """Whether nobody counts on the part."""
+        return self._resting
+
+    @property
     def is_busy(self) -> bool:
         """Whether somebody works."""
         return self._state == ACTIVE
 
     def _change(self, now_ps: int) -> None:
-        state = next((state for state, count in self._held.items() if count), None)
+        state = ACTIVE if self._held[ACTIVE] else IDLE if self._held[IDLE] else None
         if state != self._state:
             self._enter(state, now_ps)
 
