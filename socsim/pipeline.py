@@ -33,10 +33,15 @@ class RunOptions:
     """How to run: grain, sampling, how much to record, seed."""
 
     grain: str = "kernel"
+    """Finest thing that is simulated: kernel, or tile."""
     decode: str = "exact"
+    """Every step of decode, or sampled: chosen steps that stand for their neighbours."""
     record: str = "kernel"
+    """Finest level of the timeline that is kept: kernel, layer or step."""
     seed: int = 0
+    """Of everything random."""
     replay: bool = True
+    """Whether what must repeat is simulated once; the bytes of a result do not depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
