@@ -89,10 +89,8 @@ def tornado_parts(gains: Sequence[Gain], colour: str) -> Iterator[RenderableType
     targets = [target for target in TARGETS if any(gain.cuts[target] is not None for gain in gains)]
     order = sorted(gains, key=lambda gain: -_most(gain))
     moving = [gain for gain in order if _most(gain) >= _NOTHING]
-    rows = [
-        [plain(gain.label), *(cell for target in targets for cell in _cells(gain, target, colour))] for gain in moving
-    ]
-    headers = ["", *(text for target in targets for text in (TARGETS[target], ""))]
+    rows = [[plain(gain.label), *_row(gain, targets, colour)] for gain in moving]
+    headers = ["", *(text for target in targets for text in (HEADERS.get(target, TARGETS[target]), ""))]
     yield columns(rows, headers, right=range(1, len(headers), 2))
     still = [gain.label for gain in gains if _most(gain) < _NOTHING]
     if still:

@@ -52,7 +52,7 @@ class Rerun:
         }
 
     def _named(self, runtime: RuntimeChoice) -> RuntimeChoice:
-        """The choice under the name by which the platform overrides its values; a path where the workload states one."""
+        """The choice under the name by which the platform overrides its values; the workload may state a path."""
         stated = self.workload.spec.runtime
         is_path = stated is not None and is_file(Path(stated)) and Path(stated).stem == runtime.name
         return replace(runtime, name=stated) if is_path and stated else runtime
