@@ -91,6 +91,11 @@ class LimitsSpec(Spec):
     pl1: Power | None = None
     pl2: Power | None = None
     tau: Time | None = None
+    start: Literal["sustained", "idle"] = "sustained"
+    """Where the moving average stands when a run begins. sustained: at `pl1`, as in steady use, so that the mean of any
+    run stays within it; idle: at what the idle SoC draws, so that a short run may exceed `pl1` (a turbo window)."""
+    priority: dict[str, int] = Field(default_factory=dict)
+    """Of devices: the lowest is held back first; 0 where not named. Equals share."""
 
 
 class ThermalNodeSpec(Spec):

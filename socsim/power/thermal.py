@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,12 @@ class ThermalNetwork:
     """Eigenvectors of the symmetric form, one per column."""
     root_capacities: FloatArray
     """sqrt of the heat capacities, (J/K)^0.5."""
+
+    @property
+    def slowest_s(self) -> float:
+        """The longest time constant with which the network loses heat; infinite where it never does."""
+        losing = [float(rate) for rate in self.rates_per_s if rate > 0.0]
+        return 1.0 / min(losing) if losing else inf
 
     def at_ambient(self) -> FloatArray:
         """The network in equilibrium with its surroundings."""
@@ -74,6 +81,20 @@ def is_tripped(trip: TripPoint, temperature_degc: float, was_tripped: bool) -> b
     if was_tripped:
         return temperature_degc > trip.temperature - trip.hysteresis
     return temperature_degc >= trip.temperature
+
+
+def sustained_heat_w(
+    network: ThermalNetwork, temperatures_degc: FloatArray, into: FloatArray, trip: TripPoint, horizon_s: float
+) -> float:
+    """The constant power that brings a trip point's node exactly to its temperature at the end of the horizon.
+
+    The network is linear: its temperatures are those without power plus power x those that 1 W adds. Never negative.
+    `into` are the shares of the power that enter each node.
+    """
+    node = network.nodes.index(trip.node)
+    cooled = network.step(temperatures_degc, 0.0 * into, horizon_s)[node]
+    per_w = network.step(network.at_ambient(), into, horizon_s)[node] - network.ambient_degc
+    return max(0.0, float((trip.temperature - cooled) / per_w)) if per_w > 0.0 else inf
 
 
 def _gain(decay: FloatArray) -> FloatArray:

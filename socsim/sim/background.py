@@ -13,8 +13,9 @@ from socsim.mapping.lowering import Program
 from socsim.sim.alarm import Alarm
 from socsim.sim.kernel_run import steps
 from socsim.sim.memory import Flow
+from socsim.sim.power_control import PowerControl
 from socsim.sim.power_track import PowerTrack
-from socsim.sim.soc import Clocks, Soc
+from socsim.sim.soc import Soc
 from socsim.sim.stream import Book, RequestStream
 from socsim.timeline.timeline import Counters, Timeline
 
@@ -66,11 +67,11 @@ def label_of(index: int) -> str:
 class Load:
     """One background in time. `label` ("background:0:") keeps its tracks apart from the request's."""
 
-    def __init__(self, soc: Soc, background: Background, book: Book, label: str, clocks: Clocks) -> None:
+    def __init__(self, soc: Soc, background: Background, book: Book, label: str, control: PowerControl) -> None:
         self._soc = soc
         self._background = background
         self._book = replace(book, label=label)
-        self._clocks = clocks
+        self._control = control
         self._finish: Callable[[], None] = lambda: None
         if isinstance(background, Traffic):
             self._track = book.recorder.name(f"bandwidth:{label}{background.device}")
@@ -88,7 +89,7 @@ class Load:
 
     def _requests(self, program: Program) -> Life:
         while True:
-            stream = RequestStream(self._soc, program, self._book, self._clocks, lives=None)
+            stream = RequestStream(self._soc, program, self._book, self._control, lives=None)
             self._finish = stream.abandon
             start = self._soc.env.now
             yield from stream.run()

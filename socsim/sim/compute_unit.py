@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from math import inf
+from typing import Protocol
 
 from simpy import Environment
 from simpy.events import Event
@@ -15,7 +16,7 @@ from socsim.sim.alarm import Alarm, Signal
 from socsim.sim.kernel_run import KernelRun, Rates, known_waits, steps
 from socsim.sim.memory import PS_PER_S, Flow, SharedMemory, whole_ps
 from socsim.sim.overlap import exposed_ps
-from socsim.sim.power_track import PowerTrack
+from socsim.sim.rail import Setting
 from socsim.sim.sharing import COMPUTE, DMA, MEMORY, Link, Path
 from socsim.sim.tile_pipeline import Moves, TilePipeline
 
@@ -51,6 +52,18 @@ class Route:
         return min(self.cap_bytes_per_s, *[link.capacity_bytes_per_s / cost for link, cost in path])
 
 
+class Control(Protocol):
+    """Who decides how kernels run."""
+
+    def start(self, kernel: Kernel, now_ps: int) -> Setting:
+        """A device is about to run a kernel."""
+        ...
+
+    def end(self, kernel: Kernel, now_ps: int) -> None:
+        """It has run it."""
+        ...
+
+
 @dataclass(slots=True)
 class Body:
     """What happened between a kernel's first byte and its last cycle."""
@@ -79,8 +92,8 @@ class ComputeUnit:
         self._paths: dict[tuple[float, float], Path] = {}
         self._running: Kernel | None = None
         self._queue: deque[Signal] = deque()
-        self.powered: tuple[PowerTrack, ...] = ()
-        """Parts that are active while a kernel runs here; none on a bench."""
+        self.control: Control | None = None
+        """Who says how kernels run here and follows them; nobody on a bench."""
 
     @property
     def waiting(self) -> str | None:
@@ -89,18 +102,21 @@ class ComputeUnit:
             return None
         return f"{self.name} runs {self._running.name!r}, {len(self._queue)} more wait for it"
 
-    def run(self, kernel: Kernel, clock_hz: float, sink: Sink) -> Life:
-        """The kernel's life: launch, latency, its bytes and its cycles."""
+    def run(self, kernel: Kernel, clock_hz: float, sink: Sink, stall_ps: int = 0) -> Life:
+        """The kernel's life: waking up or changing the clock (`stall_ps`), launch, latency, its bytes and its cycles.
+
+        Where somebody has control, clock and stall are what it says once the kernel has the device.
+        """
         asked = int(self._env.now)
         if self._running is not None:
             self._queue.append(turn := Signal(self._env))
             yield turn
         self._running, granted = kernel, int(self._env.now)
-        for part in self.powered:
-            part.begin(granted)
+        if self.control is not None:
+            clock_hz, stall_ps = self.control.start(kernel, granted)
         compute_ps, body = whole_ps(kernel.compute_cycles / clock_hz), Body()
-        if kernel.launch_ps + kernel.latency_ps:
-            yield self._alarm.arm(kernel.launch_ps + kernel.latency_ps)
+        if stall_ps + kernel.launch_ps + kernel.latency_ps:
+            yield self._alarm.arm(stall_ps + kernel.launch_ps + kernel.latency_ps)
         if not kernel.bytes:
             if compute_ps:
                 yield self._alarm.arm(compute_ps)
@@ -108,14 +124,14 @@ class ComputeUnit:
             yield from self._flow(kernel, compute_ps, body)
         else:
             yield from self._tile_by_tile(kernel, compute_ps, body, self._tiles)
-        sink(_run(kernel, (asked, granted, int(self._env.now)), compute_ps, body))
-        self._release()
+        sink(_run(kernel, (asked, granted, int(self._env.now)), (stall_ps, compute_ps), body))
+        self._release(kernel)
 
-    def _release(self) -> None:
+    def _release(self, kernel: Kernel) -> None:
         """The kernel is over; the next one in line, if any, has the device."""
         self._running = None
-        for part in self.powered:
-            part.end(int(self._env.now))
+        if self.control is not None:
+            self.control.end(kernel, int(self._env.now))
         if self._queue:
             self._queue.popleft().fire()
 
@@ -163,13 +179,14 @@ class ComputeUnit:
         body.rates = steps([(first, 1.0)], last, kernel.bytes)
 
 
-def _run(kernel: Kernel, times: tuple[int, int, int], compute_ps: int, body: Body) -> KernelRun:
-    """The record of a life that was asked for, granted its device, and ended at `times`."""
-    asked, granted, end = times
-    idle = end - granted - kernel.launch_ps - kernel.latency_ps - compute_ps
+def _run(kernel: Kernel, times: tuple[int, int, int], lengths: tuple[int, int], body: Body) -> KernelRun:
+    """The record of a life that was asked for, granted its device, and ended at `times`; `lengths`: stall, compute."""
+    (asked, granted, end), (stall_ps, compute_ps) = times, lengths
+    idle = end - granted - stall_ps - kernel.launch_ps - kernel.latency_ps - compute_ps
     bound = body.bound(compute_ps)
     waits = (
         ("device", granted - asked),
+        ("dvfs", stall_ps),
         ("launch", kernel.launch_ps),
         ("latency", kernel.latency_ps + (0 if bound else idle)),
         (bound or MEMORY, idle if bound else 0),

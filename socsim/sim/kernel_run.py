@@ -13,7 +13,7 @@ from socsim.timeline.block import NO_KERNEL, OUTSIDE, CounterRow, Row
 from socsim.timeline.columns import COMPUTE, DRAIN, KERNEL, LOAD, WAIT
 from socsim.timeline.recorder import Recorder
 
-CAUSES: Final = ("device", "launch", "latency", MEMORY, DMA)
+CAUSES: Final = ("device", "dvfs", "launch", "latency", MEMORY, DMA)
 """Causes of waits, in the order in which they precede the compute of a kernel."""
 Interval = tuple[int, int]
 Rates = tuple[tuple[int, float], ...]

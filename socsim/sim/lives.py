@@ -14,7 +14,7 @@ from typing import NamedTuple
 from socsim.mapping.kernel import Kernel, Stage
 from socsim.sim.kernel_run import KernelRun, Rates
 from socsim.sim.memory import Flow
-from socsim.sim.soc import Clocks, Soc
+from socsim.sim.soc import NO_STALLS, Clocks, Soc
 
 
 class Life(NamedTuple):
@@ -41,16 +41,19 @@ class Lives:
         self._traffic = traffic or {}
         self._known: dict[tuple[object, ...], tuple[Life, tuple[Kernel, ...]]] = {}
 
-    def life(self, stage: Stage, clocks: Clocks) -> Life:
-        """The life of a stage at these clocks. Kernels are known by identity: equal ones may be simulated twice."""
+    def life(self, stage: Stage, clocks: Clocks, stalls: Mapping[str, int] = NO_STALLS) -> Life:
+        """The life of a stage at these clocks, where devices stall first for so many ps.
+
+        Kernels are known by identity: equal ones may be simulated twice.
+        """
         key: tuple[object, ...]
-        if len(stage) == 1:
+        if len(stage) == 1 and not stalls:
             key = id(stage[0]), clocks[stage[0].device]
         else:
-            key = tuple([(id(kernel), clocks[kernel.device]) for kernel in stage])
+            key = tuple([(id(kernel), clocks[kernel.device], stalls.get(kernel.device, 0)) for kernel in stage])
         known = self._known.get(key)
         if known is None:  # the stage is kept, so that the identity of its kernels stays theirs
-            known = self._known[key] = self._simulated(stage, clocks), stage
+            known = self._known[key] = self._simulated(stage, clocks, stalls), stage
         return known[0]
 
     @property
@@ -58,10 +61,10 @@ class Lives:
         """SimPy events that the simulated lives took."""
         return self._bench.events
 
-    def _simulated(self, stage: Stage, clocks: Clocks) -> Life:
+    def _simulated(self, stage: Stage, clocks: Clocks, stalls: Mapping[str, int]) -> Life:
         bench, runs = self._bench, list[KernelRun]()
         start, seen = int(bench.env.now), [len(flow.rates) for flow in self._traffic.values()]
-        bench.run(bench.run_stage(stage, clocks, runs.append))
+        bench.run(bench.run_stage(stage, clocks, runs.append, stalls))
         relative = tuple(run.shifted(-start) for run in runs)
         beside = tuple(
             (track, tuple((max(time, start) - start, rate) for time, rate in flow.rates[since - 1 :]))

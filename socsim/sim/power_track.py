@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -114,6 +115,8 @@ class PowerTrack:
         self._since = 0
         self._last: tuple[str, int, int] = ("", 0, 0)
         self._occupied: dict[str, int] = {}
+        self.before_change: Callable[[int], None] = _nothing
+        """Called with the time of a change before it happens."""
         self.changes: dict[tuple[str, str], int] = {}
         """How often one state has followed another, in gaps that are over."""
 
@@ -124,11 +127,13 @@ class PowerTrack:
 
     def begin(self, now_ps: int, state: str = ACTIVE) -> None:
         """Somebody's work begins; works may overlap. With IDLE: somebody keeps the part from sleeping."""
+        self.before_change(now_ps)
         self._held[state] += 1
         self._change(now_ps)
 
     def end(self, now_ps: int, state: str = ACTIVE) -> None:
         """Somebody's work ends."""
+        self.before_change(now_ps)
         self._held[state] -= 1
         self._change(now_ps)
 
@@ -208,3 +213,7 @@ class PowerTrack:
     def _write(self, state: str, start_ps: int, end_ps: int) -> None:
         if state:
             self._recorder.state(self._track, self._index[state], start_ps, end_ps)
+
+
+def _nothing(_: int) -> None:
+    """Nobody wants to know."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from math import inf
+from typing import Final
 
 from simpy import AllOf, Environment
 from simpy.events import Event
@@ -19,6 +20,7 @@ from socsim.workload.spec import Qos
 
 Clocks = Mapping[str, float]
 """Clock of each device in Hz."""
+NO_STALLS: Final[Mapping[str, int]] = {}
 Life = Generator[Event, object, None]
 
 
@@ -37,9 +39,12 @@ class Soc:
             name: ComputeUnit(self.env, name, self.memory, route, grain) for name, route in self.routes.items()
         }
 
-    def run_stage(self, stage: Stage, clocks: Clocks, sink: Sink) -> Life:
-        """The kernels of a stage side by side, until the last is done."""
-        lives = [self.units[kernel.device].run(kernel, clocks[kernel.device], sink) for kernel in stage]
+    def run_stage(self, stage: Stage, clocks: Clocks, sink: Sink, stalls: Mapping[str, int] = NO_STALLS) -> Life:
+        """The kernels of a stage side by side, until the last is done; `stalls` of devices come before them."""
+        lives = [
+            self.units[kernel.device].run(kernel, clocks[kernel.device], sink, stalls.get(kernel.device, 0))
+            for kernel in stage
+        ]
         if len(lives) == 1:
             yield from lives[0]
         elif lives:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 
 from simpy.events import Event
 
@@ -13,12 +14,16 @@ from socsim.mapping.lowering import Program
 from socsim.sim.alarm import Alarm
 from socsim.sim.journal import Journal, Section
 from socsim.sim.kernel_run import KernelTable
-from socsim.sim.lives import Life, Lives
+from socsim.sim.lives import Lives
+from socsim.sim.memory import PS_PER_S
+from socsim.sim.power_control import PowerControl
 from socsim.sim.power_track import IDLE, PowerTrack
-from socsim.sim.soc import Clocks, Soc
+from socsim.sim.replay import Replay
+from socsim.sim.soc import Soc
 from socsim.timeline.block import NO_KERNEL, OUTSIDE
 from socsim.timeline.columns import PHASE, REQUEST, STEP, WAIT
 from socsim.timeline.recorder import Recorder
+from socsim.workload.spec import Repeat
 
 Run = Generator[Event, object, None]
 
@@ -41,12 +46,13 @@ class Book:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a request has produced so far."""
+    """What the requests have produced so far."""
 
     tokens_ps: list[int] = field(default_factory=list)
     prefill_end_ps: int = 0
     end_ps: int = 0
-    steps: int = 0
+    drafted: int = 0
+    """Tokens of a draft model, accepted or not."""
 
 
 class RequestStream:
@@ -57,19 +63,25 @@ class RequestStream:
         soc: Soc,
         program: Program,
         book: Book,
-        clocks: Clocks,
+        control: PowerControl,
         lives: Lives | None,
         progress: Callable[[float], None] | None = None,
+        repeat: Repeat | None = None,
     ) -> None:
         self._soc = soc
         self._program = program
+        self._book = book
         self._recorder = book.recorder
         self._label = book.label
         self._power = book.power
         self._journal = book.journal()
-        self._clocks = clocks
-        self._lives = lives
+        self._control = control
+        self._leads = not book.label
+        self._replay = Replay(control, lives, self._journal) if lives is not None else None
         self._progress = progress
+        self._repeat = repeat
+        self._steps = self._emitted = self._beside = 0
+        self._stops_at: str | None = None
         self._alarm = Alarm(soc.env)
         self._layer_names: dict[tuple[int, int], tuple[int, ...]] = {}
         self._open_rows: dict[int, None] = {}
@@ -77,18 +89,45 @@ class RequestStream:
         self.waiting_for = "its first step"
 
     def run(self) -> Run:
-        """The request, from its start to its last token."""
-        outcome = self.outcome
+        """The request, from its start to its last token; or all requests of a scenario."""
+        yield from self._request()
+        if self._repeat is not None:
+            yield from self._again(round(self._repeat.every * PS_PER_S), round(self._repeat.duration * PS_PER_S))
+        self.outcome.end_ps = self._now
+        self.abandon()
+
+    def _again(self, every_ps: int, until_ps: int) -> Run:
+        """Further requests: each one when it is due and the one before is over. Then nothing, until the time is up."""
+        for number in count(1):
+            due = max(self._now, number * every_ps)
+            if due >= until_ps:
+                break
+            yield from self._rest(due - self._now)
+            started = self._now
+            yield from self._request()
+            if self._now == started and not every_ps:
+                break
+        yield from self._rest(until_ps - self._now)
+
+    def _rest(self, length_ps: int) -> Run:
+        if length_ps > 0:
+            yield self._alarm.arm(length_ps)
+
+    def _request(self) -> Run:
+        self._steps = self._emitted = self._beside = 0
         request = self._open(REQUEST, REQUEST, OUTSIDE)
         phase, phase_row = "", OUTSIDE
-        while (step := self._program.controller.next_step(Progress(outcome.steps, len(outcome.tokens_ps)))) is not None:
+        while (step := self._program.controller.next_step(Progress(self._steps, self._emitted, self._beside))) is not None:
             if step.phase != phase:
                 if phase:
                     self._close(phase_row)
                 phase, phase_row = step.phase, self._open(PHASE, step.phase, request)
             yield from self._step(step, phase_row)
-        outcome.end_ps = self._now
-        self.abandon()
+        if phase:
+            self._close(phase_row)
+        self._close(request)
+        if self._leads:
+            self._control.end_request(self._now, self._program.devices)
 
     def abandon(self) -> None:
         """Close what is open: the request is over, or the run is."""
@@ -112,18 +151,22 @@ class RequestStream:
         self._recorder.close(row, self._now)
 
     def _step(self, step: StepTemplate, parent: int) -> Run:
-        row = self._open(STEP, step.phase, parent)
-        self.waiting_for = f"step {self.outcome.steps} ({step.phase}, context {step.context})"
+        row = self._open(STEP, step.name or step.phase, parent)
+        self.waiting_for = f"step {self._steps} ({step.phase}, context {step.context})"
         if step.host_before_ps:
             yield from self._host(step.host_before_ps, row)
         start = self._now
+        if self._leads:
+            self._control.begin_step(step, start, self._program.devices)
         for section in step.sections:
             names = self._names(section)
-            if self._lives is None:
+            if self._replay is None:
                 yield from self._expand(section, names, row)
             elif names:
-                yield from self._replay(section, Section(names, row, self._now), self._lives)
+                yield from self._replayed(section, Section(names, row, self._now), self._replay)
         self._journal.end_sections(row, start, self._now)
+        if self._leads:
+            self._control.end_step(self._now)
         if step.host_after_ps:
             yield from self._host(step.host_after_ps, row)
         self._close(row)
@@ -131,13 +174,21 @@ class RequestStream:
 
     def _count(self, step: StepTemplate) -> None:
         outcome = self.outcome
-        outcome.steps += 1
+        self._steps += 1
         if step.emits:
+            self._emitted += 1
             outcome.tokens_ps.append(self._now)
         if step.phase == "prefill":
             outcome.prefill_end_ps = self._now
         if self._progress is not None:
-            self._progress(len(outcome.tokens_ps) / max(1, self._program.output_tokens))
+            self._progress(self._done)
+
+    @property
+    def _done(self) -> float:
+        """Share of the request, or of the scenario, that is over."""
+        if self._repeat is not None and self._repeat.duration:
+            return min(1.0, self._now / PS_PER_S / self._repeat.duration)
+        return self._emitted / max(1, self._program.output_tokens)
 
     def _host(self, length_ps: int, row: int) -> Run:
         """The runtime's own time on the host CPU, which keeps the memory awake."""
@@ -164,34 +215,19 @@ class RequestStream:
 
     def _expand(self, section: TemplateSection, names: tuple[int, ...], row: int) -> Run:
         """Every kernel of every layer, simulated."""
-        journal = self._journal
+        journal, control = self._journal, self._control
+        if self._leads:
+            control.begin_section(section, self._now)
         for name in names:
             journal.open_layer(name, row, self._now)
             for stage in section.stages:
-                yield from self._soc.run_stage(stage, self._clocks, journal.ran)
+                if self._leads:
+                    control.announce(stage)
+                yield from self._soc.run_stage(stage, control.clocks, journal.ran)
             journal.close_layer(self._now)
 
-    def _replay(self, section: TemplateSection, where: Section, lives: Lives) -> Run:
+    def _replayed(self, section: TemplateSection, where: Section, replay: Replay) -> Run:
         """All layers as one event."""
-        stages = [lives.life(stage, self._clocks) for stage in section.stages]
-        layer_ps = sum([life.duration_ps for life in stages])
-        self._journal.replay(stages, where)
-        self._mark_work(stages, where, where.start_ps + layer_ps * len(where.names))
-        if layer_ps:
-            yield self._alarm.arm(layer_ps * len(where.names))
-
-    def _mark_work(self, stages: list[Life], where: Section, end_ps: int) -> None:
-        """The power states of replayed layers: as a whole where one device runs them all, else run by run."""
-        devices = dict.fromkeys([device for life in stages for device in life.devices])
-        if devices:
-            self._power["dram"].work(where.start_ps, end_ps)
-        if len(devices) == 1:
-            for device in devices:
-                self._power[device].work(where.start_ps, end_ps)
-            return
-        start = where.start_ps
-        for _ in where.names:
-            for life in stages:
-                for run in life.runs:
-                    self._power[run.kernel.device].work(start + run.busy_from_ps, start + run.end_ps)
-                start += life.duration_ps
+        end_ps = replay.section(section, where)
+        if end_ps > where.start_ps:
+            yield self._alarm.arm(end_ps - where.start_ps)

@@ -55,9 +55,12 @@ class Qos(Spec):
 
 
 class Policies(Spec):
-    """Software policies: governors per device and quality of service per requester."""
+    """Software policies: governors and idle predictors per device, quality of service per requester."""
 
     governors: dict[str, str] = Field(default_factory=dict)
+    idle: dict[str, Literal["timeout", "menu", "idle"]] = Field(default_factory=dict)
+    """How deep a device sleeps while no request needs it. timeout (default): deeper with time; menu: as the last gaps
+    suggest; idle: not at all."""
     qos: dict[str, Qos] = Field(default_factory=dict)
 
 
