@@ -74,15 +74,23 @@ def load_platform(name_or_path: str, overrides: Iterable[str] = ()) -> LoadedPla
     What the file and its parents leave out is filled in from `platforms/defaults.yaml`. Raises InputError with the
     place of every problem; for an unknown name, with the nearest one.
     """
-    file = platform_file(name_or_path)
-    rated = load_mapping(file, _parent)
+    return platform_of(platform_file(name_or_path).stem, platform_document(name_or_path), overrides)
+
+
+def platform_document(name_or_path: str) -> Document:
+    """What the file of a platform and its parents say, before anything is filled in. Raises InputError."""
+    return load_mapping(platform_file(name_or_path), _parent)
+
+
+def platform_of(name: str, rated: Document, overrides: Iterable[str] = ()) -> LoadedPlatform:
+    """As `load_platform`, from a document that was read already: who varies one platform reads its files once."""
     document = complete(apply_overrides(rated, overrides, "platform"), rated)
     try:
         spec = validate(PlatformSpec, document)
     except InputError as error:
         raise unfilled(error) from None
     raise_all(_wrong_runtimes(spec, document))
-    return LoadedPlatform(file.stem, spec, document, defaulted_paths(document))
+    return LoadedPlatform(name, spec, document, defaulted_paths(document))
 
 
 def platform_file(name_or_path: str) -> FilePath:

@@ -13,11 +13,15 @@ from socsim.study.points import Place, Point
 
 if TYPE_CHECKING:
     from socsim.hardware.platform_library import LoadedPlatform
+    from socsim.schema.document import Document
     from socsim.workload.workload_library import LoadedWorkload
 
 Row = dict[str, Any]
 """One run: the keys of `runs[]` but `wall_s`, nested ones flattened with dots."""
 Rows = list[Row]
+DEFECT = "defect of the simulator"
+DEATH = "its worker died"
+"""How reasons begin that another try may not meet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,15 @@ def evaluate(point: Point, how: How) -> Rows:
         result = run_loaded(platform, workload, how.devices, options)
     except SocsimError as error:
         return failed(how, str(error).splitlines()[0])
+    except Exception as error:  # noqa: BLE001 - a defect met by one point is that row's reason, told in full
+        return failed(how, f"{DEFECT}: {type(error).__name__}: {error}")
     rows = [row_of(run.summary) for run in result.runs]
     return [row | {"area_mm2": _area_mm2(platform)} for row in rows] if how.area else rows
+
+
+def is_lasting(rows: Rows) -> bool:
+    """Whether simulating a point again would give the same rows: not where a defect or the machine is to blame."""
+    return not any(str(row.get("reason")).startswith((DEFECT, DEATH)) for row in rows)
 
 
 def failed(how: How, reason: str) -> Rows:
@@ -105,9 +116,16 @@ def _loaded(point: Point, stamp: str) -> tuple[LoadedPlatform, LoadedWorkload]:
 
 @lru_cache(maxsize=16)
 def _platform(name: str, overrides: Sequence[str], stamp: str) -> LoadedPlatform:
-    from socsim.hardware.platform_library import load_platform
+    from socsim.hardware.platform_library import platform_file, platform_of
 
-    return load_platform(name, overrides)
+    return platform_of(platform_file(name).stem, _document(name, stamp), overrides)
+
+
+@lru_cache(maxsize=16)
+def _document(name: str, stamp: str) -> Document:
+    from socsim.hardware.platform_library import platform_document
+
+    return platform_document(name)
 
 
 @lru_cache(maxsize=16)

@@ -82,7 +82,7 @@ class ClusterWorkers:
     @property
     def count(self) -> int:
         """Threads of all workers."""
-        return max(1, sum(self._client.nthreads().values()))
+        return max(1, sum(int(threads) for threads in self._client.nthreads().values()))
 
     def submit(self, batch: Batch) -> Future[Evaluated]:
         """Have a batch simulated."""
@@ -107,7 +107,7 @@ def _client(address: str) -> Any:
         expected = "pip install 'socsim[study]'"
         raise InputError(Problem("a cluster needs dask.distributed", file="--cluster", expected=expected)) from None
     try:
-        return Client(address, timeout=10, set_as_default=False)
+        return Client(address, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
         message = f"no scheduler answers: {str(error).splitlines()[0]}"
         problem = Problem(message, file="--cluster", value=address, expected="e.g. tcp://host:8786")

@@ -69,7 +69,8 @@ def load_study(name_or_path: str | Path) -> Study:
 
 
 def _knobs(spec: StudySpec) -> tuple[Knob, ...]:
-    knobs, problems = [], []
+    knobs: list[Knob] = []
+    problems: list[Problem] = []
     for path, values in spec.vary.items():
         try:
             knobs.append(knob_of(path, values, needs_levels=spec.method == "grid"))
@@ -84,7 +85,8 @@ def _knobs(spec: StudySpec) -> tuple[Knob, ...]:
 
 
 def _constraints(spec: StudySpec) -> tuple[Constraint, ...]:
-    found, problems = [], []
+    found: list[Constraint] = []
+    problems: list[Problem] = []
     for key in spec.objectives:
         try:
             check_objective(key, f"objectives.{key}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from typing import Final
 
-from socsim.study.evaluate import Batch, Evaluated, How, Rows, failed
+from socsim.study.evaluate import DEATH, Batch, Evaluated, How, Rows, failed
 from socsim.study.executor import Workers, is_death
 from socsim.study.points import Point
 
@@ -92,7 +92,7 @@ class Schedule:
         self._deaths[name] = self._deaths.get(name, 0) + 1
         if self._deaths[name] < ATTEMPTS:
             return False
-        reason = f"its worker died {ATTEMPTS} times: out of memory, or killed"
+        reason = f"{DEATH} {ATTEMPTS} times: out of memory, or killed"
         self._done([(point, failed(self._how, reason))])
         return True
 

@@ -15,7 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from socsim.errors import InputError, SimulationError, file_problem
-from socsim.study.evaluate import Rows
+from socsim.study.evaluate import Rows, is_lasting
 
 
 class Journal:
@@ -27,8 +27,9 @@ class Journal:
         _lock(self._file, path)
         content = b"" if fresh else path.read_bytes()
         lines = list(_whole_lines(content))
-        self.finished: dict[str, Rows] = {key: rows for _, entries in lines for key, rows in entries.items()}
-        """Rows by the hash of their point."""
+        known = {key: rows for _, entries in lines for key, rows in entries.items()}
+        self.finished: dict[str, Rows] = {key: rows for key, rows in known.items() if is_lasting(rows)}
+        """Rows by the hash of their point; what a defect or a dead worker left is tried again."""
         self._end = lines[-1][0] if lines else 0
         os.ftruncate(self._file, self._end)  # the torn line of a process that was killed
         os.lseek(self._file, self._end, os.SEEK_SET)
