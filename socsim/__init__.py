@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from socsim.errors import InputError, SocsimError
     from socsim.pipeline import RunOptions, load_platform, load_workload, run
     from socsim.result import Result, load
+    from socsim.study.calls import sweep, validate
+    from socsim.study.compare import compare
+    from socsim.study.explain import explain
 
 __version__ = "0.1.0"
 __all__ = [
@@ -19,10 +22,14 @@ __all__ = [
     "RunOptions",
     "SocsimError",
     "__version__",
+    "compare",
+    "explain",
     "load",
     "load_platform",
     "load_workload",
     "run",
+    "sweep",
+    "validate",
 ]
 
 _HOME = {
@@ -30,10 +37,14 @@ _HOME = {
     "Result": "socsim.result",
     "RunOptions": "socsim.pipeline",
     "SocsimError": "socsim.errors",
+    "compare": "socsim.study.compare",
+    "explain": "socsim.study.explain",
     "load": "socsim.result",
     "load_platform": "socsim.pipeline",
     "load_workload": "socsim.pipeline",
     "run": "socsim.pipeline",
+    "sweep": "socsim.study.calls",
+    "validate": "socsim.study.calls",
 }
 
 
