@@ -8,18 +8,24 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from socsim.data import is_file
 from socsim.errors import InputError, Problem, raise_all, unknown_name
 from socsim.hardware.platform_library import LoadedPlatform, RuntimeChoice, load_platform, runtime_for
+from socsim.hardware.runtime import RuntimeDevice
 from socsim.mapping.assign import CannotRun, host_of, members, needs_static_shape
-from socsim.mapping.lowering import lower
+from socsim.mapping.kernel_building import PS_PER_S
+from socsim.mapping.lowering import Footprint, Program, check_capacity, lower
 from socsim.mapping.sampling import STRATA, sampled
+from socsim.mapping.speculation import Handovers, speculative_program
 from socsim.schema.overrides import split_overrides
+from socsim.workload.draft import draft_workload
 from socsim.workload.passes import with_static_shape
 from socsim.workload.spec import PlacementSpec, WorkloadSpec
 from socsim.workload.workload_library import LoadedWorkload, load_workload
 
 if TYPE_CHECKING:
     from socsim.result import DeviceRun, Result
+    from socsim.sim.background import Background
 
 __all__ = ["RunOptions", "load_platform", "load_workload", "run", "run_loaded"]
 
@@ -52,13 +58,26 @@ class Plan:
     """Device that gives the run its name."""
     placement: PlacementSpec
     runtimes: dict[str, RuntimeChoice] = field(default_factory=dict)
+    draft: LoadedWorkload | None = None
+    """What drafts, where decoding is speculative."""
+    draft_device: str | None = None
 
     @property
-    def devices(self) -> tuple[str, ...]:
-        """Every device that takes part, in order of mention; "npu+gpu" names two."""
+    def placed(self) -> tuple[str, ...]:
+        """Every device that runs the model, in order of mention; "npu+gpu" names two."""
         place = self.placement
         named = (place.default, place.prefill, place.decode, *place.operators.values())
         return tuple(dict.fromkeys(device for pair in named if pair is not None for device in members(pair)))
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Every device that takes part, the draft's included."""
+        return tuple(dict.fromkeys((*self.placed, *members(self.draft_device or self.placed[0]))))
+
+    @property
+    def profiles(self) -> dict[str, RuntimeDevice]:
+        """The software of each device."""
+        return {device: choice.profile for device, choice in self.runtimes.items()}
 
 
 def run(
@@ -121,31 +140,45 @@ def run_loaded(
 
 def plan_runs(platform: LoadedPlatform, workload: LoadedWorkload, devices: Sequence[str] | None) -> list[Plan]:
     """Which runs there are, and who takes part in each (interfaces: Devices)."""
-    placement = workload.spec.placement
+    placement, speculative = workload.spec.placement, workload.spec.deployment.speculative
     _check_devices(platform, workload, devices)
+    draft = draft_workload(workload)
+    verify = speculative.verify_device if speculative != "none" else None
+    placed = placement.default or placement.decode or verify or placement.prefill
     if devices:
-        choices = [placement.model_copy(update={"default": device}) for device in dict.fromkeys(devices)]
-        return [_plan(choice, choice.default or "", platform, workload) for choice in choices]
-    if placement.default or placement.prefill or placement.decode or placement.operators:
-        return [_plan(placement, placement.default or placement.decode or placement.prefill or "", platform, workload)]
-    every = [placement.model_copy(update={"default": device}) for device in platform.spec.devices]
-    return [_plan(choice, choice.default or "", platform, workload) for choice in every]
+        names = tuple(dict.fromkeys(devices))
+    elif placed or placement.operators:
+        names = (placed or next(iter(placement.operators.values())),)
+    else:
+        names = tuple(platform.spec.devices)
+    keeps = bool(placement.default) and not devices
+    choices = [placement if keeps else placement.model_copy(update={"default": name}) for name in names]
+    return [
+        _plan(Plan(name, choice, draft=draft), platform, workload) for name, choice in zip(names, choices, strict=True)
+    ]
 
 
-def _plan(placement: PlacementSpec, name: str, platform: LoadedPlatform, workload: LoadedWorkload) -> Plan:
-    named = name or next(iter(placement.operators.values()))
-    whole = placement if placement.default else placement.model_copy(update={"default": named})
-    plan = Plan(named, whole)
+def _plan(plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload) -> Plan:
+    """The plan with what its speculative decoding and its devices' software add."""
+    speculative = workload.spec.deployment.speculative
+    if speculative != "none":
+        verify = speculative.verify_device or plan.placement.decode or plan.placement.default
+        placement = plan.placement.model_copy(update={"decode": verify})
+        plan = replace(plan, placement=placement, draft_device=speculative.draft_device or plan.placement.default)
+    host = host_of(platform.spec)
+    devices = (*plan.devices, *((host,) if host and host not in plan.devices else ()))
+    return replace(plan, runtimes=_runtimes(devices, platform, workload))
+
+
+def _runtimes(devices: Sequence[str], platform: LoadedPlatform, workload: LoadedWorkload) -> dict[str, RuntimeChoice]:
+    """The software of each device. What is wrong with it is wrong where the workload names it."""
     try:
-        host = host_of(platform.spec)
-        devices = (*plan.devices, *((host,) if host and host not in plan.devices else ()))
-        choices = {device: runtime_for(platform.spec, device, workload.spec.runtime) for device in devices}
+        return {device: runtime_for(platform.spec, device, workload.spec.runtime) for device in devices}
     except InputError as error:
         raise InputError(
             problem if problem.file else workload.document.source_map.place(replace(problem, path="runtime"), "runtime")
             for problem in error.problems
         ) from None
-    return replace(plan, runtimes=choices)
 
 
 def _check_devices(platform: LoadedPlatform, workload: LoadedWorkload, devices: Sequence[str] | None) -> None:
@@ -201,26 +234,64 @@ def _simulated(
     from socsim.metrics.measure import measure
     from socsim.metrics.sampling_error import sampling_error
     from socsim.result import DeviceRun
+    from socsim.sim.background import OtherProgram
     from socsim.sim.simulation import SimOptions, simulate
 
-    spec = adapted(workload.spec, platform, plan)
-    profiles = {device: choice.profile for device, choice in plan.runtimes.items()}
-    program = lower(workload.trace(spec), platform.spec, plan.placement, profiles, spec)
-    is_sampled = options.decode == "sampled"
+    program = program_of(plan, platform, workload, options.seed)
+    beside = [_background(index, platform, workload) for index in range(len(workload.spec.background))]
+    check_capacity(_held([program, *(one.program for one in beside if isinstance(one, OtherProgram))]), platform.spec)
+    is_sampled = options.decode == "sampled" and plan.draft is None  # which blocks come depends on those before
     program = sampled(program) if is_sampled else program
     watch = (lambda fraction: progress(plan.name, fraction)) if progress is not None else None
     how = SimOptions(options.grain, options.record, options.seed, options.replay, watch)
-    timeline = simulate(program, platform.spec, how, spec.policies)
+    timeline = simulate(program, platform.spec, how, workload.spec.policies, beside, workload.spec.request.repeat)
     metrics = measure(timeline, program, platform.spec)
     error = sampling_error(timeline, STRATA) if is_sampled else None
-    run = DeviceRun(plan.name, metrics=metrics, timeline=timeline, grain=options.grain, decode=options.decode)
+    decode = options.decode if is_sampled else "exact"
+    run = DeviceRun(plan.name, metrics=metrics, timeline=timeline, grain=options.grain, decode=decode)
     return replace(run, decode_error_estimate=error)
+
+
+def program_of(plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, seed: int = 0) -> Program:
+    """The program of a plan, its draft model included; `seed` decides which drafts are accepted."""
+    spec = adapted(workload.spec, platform, plan)
+    program = lower(workload.trace(spec), platform.spec, plan.placement, plan.profiles, spec)
+    speculative = workload.spec.deployment.speculative
+    if plan.draft is None or plan.draft_device is None or speculative == "none":
+        return program
+    drafting = Plan(plan.draft_device, PlacementSpec(default=plan.draft_device))
+    draft_spec = adapted(plan.draft.spec, platform, drafting)
+    trace = plan.draft.trace(draft_spec)
+    draft = lower(trace, platform.spec, drafting.placement, plan.profiles, draft_spec)
+    devices = plan.draft_device, plan.placement.decode or plan.name
+    waits = [plan.profiles[members(device)[0]].handover for device in devices]
+    return speculative_program(program, draft, speculative, seed, Handovers(*waits))
 
 
 def adapted(spec: WorkloadSpec, platform: LoadedPlatform, plan: Plan) -> WorkloadSpec:
     """The workload as the plan's devices need it: with static shapes where one has no others."""
-    static = any(needs_static_shape(platform.spec, device) for device in plan.devices)
+    static = any(needs_static_shape(platform.spec, device) for device in plan.placed)
     return with_static_shape(spec) if static else spec
+
+
+def _background(index: int, platform: LoadedPlatform, workload: LoadedWorkload) -> Background:
+    """What a background entry of the workload is in time."""
+    from socsim.sim.background import OtherProgram, Traffic
+
+    entry = workload.spec.background[index]
+    if entry.traffic is not None:
+        return Traffic(entry.device, entry.traffic, round((entry.period or 0.0) * PS_PER_S), entry.duty or 1.0)
+    beside = Path(workload.document.file).parent / str(entry.workload)
+    other = load_workload(beside if is_file(beside) else str(entry.workload))
+    place = other.spec.placement.model_copy(update={"default": entry.device})
+    plan = _plan(Plan(entry.device, place, draft=draft_workload(other)), platform, other)
+    return OtherProgram(program_of(plan, platform, other))
+
+
+def _held(programs: Sequence[Program]) -> Footprint:
+    """What programs that run side by side hold in DRAM."""
+    held = [program.footprint_bytes for program in programs]
+    return Footprint(sum(f.weights for f in held), sum(f.kv for f in held), sum(f.activations for f in held))
 
 
 def _runtime_name(plans: Sequence[Plan]) -> str:

@@ -17,6 +17,8 @@ class Progress:
 
     steps: int = 0
     emitted: int = 0
+    beside: int = 0
+    """Steps that finished beside the last step."""
 
 
 class Controller(Protocol):

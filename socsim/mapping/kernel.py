@@ -110,6 +110,14 @@ class StepTemplate:
     """Host CPU time of the runtime before the step (tokenization, submission)."""
     host_after_ps: int = 0
     """Host CPU time after it (sampling, detokenization)."""
+    name: str = ""
+    """What it is called where the phase does not say it: "draft", "verify"."""
+    emitted: int = 1
+    """Tokens of each sequence that come out where any do."""
+    beside: tuple[StepTemplate, ...] = ()
+    """Steps that run beside it on other devices, one after another, for as long as it runs."""
+    keeps_beside: bool = False
+    """Whether the one of them that is under way at its end is finished; else it stops after its kernel."""
 
     def kernels(self) -> Iterator[tuple[int, Kernel]]:
         """(how many layers it stands for, kernel)."""

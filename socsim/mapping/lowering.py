@@ -66,6 +66,8 @@ class Program:
     """The CPU that is active while the host works; None where the platform has none."""
     clocks_hz: Mapping[str, float]
     """Top clock of every device of the platform."""
+    overlaps: bool = False
+    """Whether steps run beside each other (pipelined drafting)."""
 
 
 def lower(
@@ -80,7 +82,7 @@ def lower(
     Raises `CannotRun` where the model does not fit in DRAM, or a device has no path for a format or operator class.
     """
     footprint = Footprint(trace.weight_bytes, trace.kv_cache_bytes, trace.activation_bytes)
-    _check_capacity(footprint, platform)
+    check_capacity(footprint, platform)
     roles, host = roles_from(placement), host_of(platform)
     places = (placement.default, roles.prefill, roles.decode, *roles.operators.values())
     named = dict.fromkeys(name for place in places if place for name in members(place))
@@ -103,7 +105,8 @@ def lower(
     )
 
 
-def _check_capacity(footprint: Footprint, platform: PlatformSpec) -> None:
+def check_capacity(footprint: Footprint, platform: PlatformSpec) -> None:
+    """`CannotRun` where the footprint does not fit in what the DRAM leaves for it."""
     dram = platform.memory.dram
     missing = footprint.total - dram.capacity * dram.usable_fraction
     if missing > 0:

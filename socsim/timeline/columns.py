@@ -25,3 +25,5 @@ REQUEST, PHASE, STEP, LAYER, KERNEL, LOAD, COMPUTE, DRAIN, WAIT = (
 )
 """Kinds of spans, outermost first. A wait is named by its cause:
 launch, latency, memory, dma, dependency, device, dvfs, throttle, host."""
+DRAFTED = "speculation:drafted"
+"""Counter of the tokens that a draft model has made so far, accepted or not."""
