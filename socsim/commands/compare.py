@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from socsim.commands.arguments import comma_separated, json_option
 from socsim.commands.output import write_json
 
 if TYPE_CHECKING:
+    from socsim.result import Result
     from socsim.study.compare import Comparison
 
 
@@ -26,16 +28,21 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Compare; 1 if a `--fail-if` came true."""
-    from socsim.commands.results import load_result
     from socsim.study.compare import compare
 
-    results = load_result(options.a), load_result(options.b)
-    found = compare(*results, options.devices or (), options.fail_if)
+    found = compare(_named(options.a), _named(options.b), options.devices or (), options.fail_if)
     if options.json:
         write_json(found.json())
     else:
         _show(found, quiet=options.quiet)
     return 1 if found.failed else 0
+
+
+def _named(folder: str) -> Result:
+    """The result in a folder, under the name by which the user calls it."""
+    from socsim.commands.results import load_result
+
+    return replace(load_result(folder), result_dir=folder)
 
 
 def _show(found: Comparison, *, quiet: bool) -> None:

@@ -72,6 +72,10 @@ def comparison_parts(found: Comparison) -> Iterator[RenderableType]:
         yield Text("")
         yield plain(part_label(pair.device), style=f"bold {part_colour(pair.device)}")
         yield _figures(pair)
+        for side in pair.without_terms:
+            yield plain(
+                f"{side} has no terms: it was saved by an earlier socsim. Run it again to see them.", style="dim"
+            )
         for one in pair.waterfalls:
             yield from waterfall_parts(one, part_colour(pair.device))
 

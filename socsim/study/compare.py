@@ -73,6 +73,12 @@ class DevicePair:
         keys = [key for key in dict.fromkeys((*a, *b)) if key not in NOT_FIGURES]
         return {key: (a.get(key), b.get(key)) for key in keys}
 
+    @property
+    def without_terms(self) -> list[str]:
+        """The sides, "A" and "B", whose folder states no terms."""
+        sides = (("A", self.a.metrics), ("B", self.b.metrics))
+        return [name for name, metrics in sides if metrics is not None and not metrics.time_terms]
+
     def json(self) -> dict[str, Any]:
         """As in `socsim compare --json`."""
         figures = {key: figure_json(*pair) for key, pair in self.figures.items()}

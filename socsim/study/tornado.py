@@ -14,8 +14,10 @@ from socsim.report.panel import Panel
 from socsim.report.theme import INK, MUTED, cause_colour, part_colour
 from socsim.report.words import label, part_label, share
 from socsim.result import Result
-from socsim.study.explain import MORE, TARGETS, Explanation, Gain, ranked, share_text
+from socsim.study.explain import MORE, TARGETS, Explanation, Gain, ranked, sentence, share_text
 
+LEAD = "tpot_s"
+"""The figure that the page opens with."""
 _HIDDEN = 0.0005  # cuts that round to nothing have no bar
 
 
@@ -24,8 +26,8 @@ def tornado_page(result: Result, explanations: Sequence[Explanation]) -> str:
     summary = result.summary
     title = f"{summary['workload']} on {summary['platform']}: what bounds it"
     panels = [panel for one in explanations for panel in _panels(one)]
-    sentences = [f"{part_label(one.run.device)}: {text}" for one in explanations for text in one.sentences]
-    return render_page(title, panels, lead=" ".join(sentences[:2]), version=__version__)
+    lead = [f"{part_label(one.run.device)}: {text}" for one in explanations if (text := sentence(one.gains, LEAD))]
+    return render_page(title, panels, lead=" ".join(lead), version=__version__)
 
 
 def _panels(one: Explanation) -> Iterator[Panel]:
@@ -37,13 +39,13 @@ def _panels(one: Explanation) -> Iterator[Panel]:
     bounds = plot(f"{one.run.device}-bounds", "Share of time by limit", _bounds(one))
     caption = "What limited the device, as shares of each phase."
     yield Panel(f"{one.run.device}-bounds", f"{device}: what bounds it", caption, (bounds,))
-    text = f"The run simulated anew with one resource {MORE * 100:.0f} % better at a time; to the left, it got worse."
+    caption = f"Simulated anew with one resource {MORE * 100:.0f} % better at a time; to the left, it got worse."
     plots = tuple(
         plot(f"{one.run.device}-{target}", f"Cut of {word}", tornado(one, target), title=word)
         for target, word in TARGETS.items()
     )
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in one.sentences)
-    yield Panel(f"{one.run.device}-gains", f"{device}: what more would give", text, plots, before=said, columns=1)
+    said = "".join(f"<p>{escape(text)}</p>" for text in one.sentences)
+    yield Panel(f"{one.run.device}-gains", f"{device}: what more would give", caption, plots, before=said, columns=1)
 
 
 def _bounds(one: Explanation) -> Figure:
