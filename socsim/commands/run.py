@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from socsim.commands.arguments import Named, choice, comma_separated, json_option, whole_number
+from socsim.commands.arguments import Named, OneOf, choice, comma_separated, json_option, whole_number
 from socsim.commands.output import write_json
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def configure(parser: ArgumentParser) -> None:
         help="change a value: platform.devices.npu.tiles=12, workload.request.batch=4")  # fmt: skip
     choice(parser, "--grain", kind="grain", words=GRAINS, text="simulate whole kernels (default), or tile by tile")
     choice(parser, "--decode", kind="decode mode", words=DECODES, text="every decode step (default), or chosen ones")
-    choice(parser, "--record", kind="level", words=RECORDS, text="finest level of the timeline that is kept")
+    add("--record", type=OneOf("level", RECORDS), metavar=str(OneOf("level", RECORDS)),
+        help="finest level of the timeline that is kept (default kernel; step where requests repeat)")  # fmt: skip
     add("--seed", type=whole_number, default=0, metavar="N", help="of everything random (default 0)")
     add("-o", "--output", metavar="DIR", help="result folder; default: reports/<platform>-<workload>")
     add("--no-report", action="store_true", help="leave report.html and trace.json.gz out")

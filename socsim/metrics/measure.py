@@ -120,9 +120,12 @@ class RunMetrics:
             "throttled_fraction": self.throttled_fraction,
             "limit_reachable": self.limit_reachable,
             "speculation": self.speculation,
+            "energy_per_request_mwh": _per_request_mwh(self.energy, latencies.requests),
+            "residency": self.residency_s,
         }
 
 
+J_PER_MWH = 3.6
 ENERGY_KEYS = (
     "energy_j", "prefill_energy_j", "decode_energy_j", "energy_per_output_token_j", "background_energy_j",
     "soc_power_mean_w", "soc_power_peak_w", "energy_by_part_j",
@@ -143,6 +146,11 @@ def energy_summary(energies: Energy | None, tokens: int) -> dict[str, Any]:
         "soc_power_peak_w": energies.power_peak_w,
         "energy_by_part_j": energies.by_part_j,
     }
+
+
+def _per_request_mwh(energies: Energy | None, requests: int) -> float | None:
+    """What a request takes from the battery, idle time of the scenario included."""
+    return energies.energy_j / requests / J_PER_MWH if energies is not None and requests else None
 
 
 def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec) -> RunMetrics:

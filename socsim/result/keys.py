@@ -9,5 +9,6 @@ FIGURES = (
     *ENERGY_KEYS,
     "dram_read_bytes", "dram_write_bytes", "dram_bytes_by_role", "macs", "padding_waste_fraction", "bound_by",
     "max_temperature_degc", "throttled_fraction", "limit_reachable", "speculation",
+    "energy_per_request_mwh", "residency",
 )  # fmt: skip
 """All null where a device cannot run the workload."""

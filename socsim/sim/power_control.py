@@ -124,8 +124,8 @@ class PowerControl:
     def end_step(self, now_ps: int) -> None:
         """Its kernels are over: nobody is held back while nobody works."""
         self.advance(now_ps)
-        for rail in self.rails.values():
-            rail.release(now_ps)
+        for device in devices_of(self._step) if self._step is not None else ():
+            self.rails[device].release(now_ps)
 
     def end_request(self, now_ps: int, devices: Sequence[str]) -> None:
         """Nobody counts on the devices until the next step."""
@@ -138,6 +138,26 @@ class PowerControl:
         self.advance(end_ps)
         for rail in self.rails.values():
             rail.finish(end_ps)
+
+    def begin_host(self, length_ps: int, now_ps: int) -> int:
+        """The runtime works on the host CPU: how long that takes, from what it takes at the top clock."""
+        self.advance(now_ps)
+        if self._host is None or self._tracks[self._host].is_busy:
+            return length_ps
+        rail = self.rails[self._host]
+        if self._model is not None and self._ceiling.power_nw < inf:
+            top = {device: other.top for device, other in self.rails.items()}
+            power = partial(self._model.host_nw, now_ps=now_ps)
+            rail.ceiling = fitted(power, self._ceiling.power_nw, top, top, (self._host,), self._priority)[self._host]
+        self._turn_meter(rail, now_ps)
+        setting = rail.turn(now_ps)
+        return setting.stall_ps + round(length_ps * (rail.points[-1].clock_hz / setting.clock_hz))
+
+    def end_host(self, now_ps: int) -> None:
+        """It is done."""
+        self.advance(now_ps)
+        if self._host is not None and not self._tracks[self._host].is_busy:
+            self.rails[self._host].release(now_ps)
 
     # kernels that are simulated
 
@@ -285,12 +305,16 @@ class PowerControl:
         settings = {}
         for kernel in stage:
             rail = self.rails[kernel.device]
-            if self._meter is not None and rail.wanted[0] != rail.current:
-                self._meter.turn(kernel.device, now_ps)
+            self._turn_meter(rail, now_ps)
             settings[kernel.device] = rail.turn(now_ps)
         lives = self._lives
         stalls = {device: setting.stall_ps for device, setting in settings.items() if setting.stall_ps}
         return Opening(now_ps, settings, lives.life(stage, self.clocks, stalls) if lives is not None else None)
+
+    def _turn_meter(self, rail: Rail, now_ps: int) -> None:
+        """Before a rail turns: what it has drawn so far was at its present point."""
+        if self._meter is not None and rail.wanted[0] != rail.current:
+            self._meter.turn(rail.device, now_ps)
 
     def _begin(self, kernel: Kernel, life: Life | None, now_ps: int) -> None:
         self._tracks[kernel.device].begin(now_ps)

@@ -51,6 +51,12 @@ class PowerModel:
         energy += self._meter.static_nw(DRAM, ACTIVE, 0) * length + self._meter.static_nw(DRAM, IDLE, 0) * host_ps
         return (energy // whole if whole else 0) + self._meter.constant_nw, whole
 
+    def host_nw(self, points: Points, now_ps: int) -> int:
+        """Power while the runtime works on the host CPU."""
+        busy = {self._host: 1} if self._host is not None else {}
+        static = self._static_zj(busy, 1, points, now_ps)
+        return static + self._meter.static_nw(DRAM, IDLE, 0) + self._meter.constant_nw
+
     def peak_nw(self, section: TemplateSection, points: Points, now_ps: int) -> int:
         """The highest power of a stage."""
         lives = self._of(section, points)

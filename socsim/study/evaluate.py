@@ -88,16 +88,18 @@ def failed(how: How, reason: str) -> Rows:
 
 
 def row_of(summary: Mapping[str, Any]) -> Row:
-    """An entry of `runs[]` as one flat row, without `wall_s`; a nested key that is null is left out."""
+    """An entry of `runs[]` as one flat row, without LEFT_OUT; a nested key that is null is left out."""
     row: Row = {}
     for key, value in summary.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and key not in LEFT_OUT:
             row.update({f"{key}.{inner}": entry for inner, entry in value.items()})
-        elif key not in ("wall_s", *_NESTED):
+        elif key not in (*LEFT_OUT, *_NESTED):
             row[key] = value
     return row
 
 
+LEFT_OUT = ("wall_s", "residency")
+"""Neither a result of the inputs, nor a figure of a table."""
 _NESTED = ("energy_by_part_j", "dram_bytes_by_role", "bound_by", "speculation")
 
 

@@ -14,7 +14,7 @@ NESTED: Final = ("energy_by_part_j", "dram_bytes_by_role", "bound_by", "speculat
 """Keys of `runs[]` that hold mappings; their entries are columns of their own, "bound_by.decode"."""
 WORDS: Final = ("bound_by",)
 TRUTHS: Final = ("limit_reachable",)
-COLUMNS: Final = (*(key for key in FIGURES if key not in NESTED), AREA)
+COLUMNS: Final = (*(key for key in FIGURES if key not in (*NESTED, "residency")), AREA)
 _DIMENSIONS: Final[dict[str, DimensionName]] = {
     "_s": "time", "_j": "energy", "_w": "power", "_bytes": "size", "_fraction": "fraction", "_degc": "temperature",
     "_hz": "frequency",
