@@ -76,6 +76,12 @@ class ArraySpec(Spec):
     """Group scales are applied in the array; otherwise partial sums of each group are rescaled on the vector unit."""
     skips_masked_blocks: bool = False
     """Fused attention skips blocks that the causal mask hides."""
+    dequantize_macs: Annotated[float, Field(ge=0)] = 0.0
+    """MACs whose time one weight takes to become a float, where the lanes that multiply do that as well.
+
+    Each row tile of a many-row kernel (`matmul_rows` of the runtime) dequantizes all weights again. 0 = hidden behind
+    the products, or contained in the runtime's efficiency.
+    """
 
     @model_validator(mode="after")
     def _systolic_needs_geometry(self) -> ArraySpec:

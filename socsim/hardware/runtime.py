@@ -23,6 +23,8 @@ class KernelEfficiency(Spec):
     """Of the peak MAC rate, few rows (decode)."""
     matvec_rows: Annotated[int, Field(ge=0)] = 8
     """Rows of activations up to which the runtime takes its matrix-vector kernels."""
+    matmul_rows: Annotated[int, Field(ge=1)] = 1
+    """Rows of the output tile of its many-row kernels: fewer rows, or a rest, take as long as a whole tile."""
     attention: Share = 1.0
     vector: Share = 1.0
     stream: Share = 1.0

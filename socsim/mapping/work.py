@@ -125,7 +125,24 @@ def _matrix(target: Target, operator: Operator, type_: str, macs: int) -> tuple[
     spilled = _PARTIAL_SUM_TRAFFIC * outputs * accumulation_passes(array, operator.k)
     bandwidth = target.machine.on_chip_bytes_per_cycle
     binding = spilled / bandwidth if bandwidth else 0.0
+    if not narrow and operator.kind is Kind.MATMUL:
+        cycles = cycles * _tile_rows(target, operator) + _dequantizing_cycles(target, operator, type_)
     return max(cycles / _efficiency(target, operator, narrow), binding), spilled
+
+
+def _tile_rows(target: Target, operator: Operator) -> float:
+    """Rows that a many-row kernel computes over those that there are: its tiles are whole."""
+    tile = target.runtime.efficiency.matmul_rows
+    return -(-operator.m // tile) * tile / operator.m if operator.m else 1.0
+
+
+def _dequantizing_cycles(target: Target, operator: Operator, type_: str) -> float:
+    """Cycles in which the lanes that multiply turn weights into floats, once per row tile."""
+    array, weights = target.machine.array, operator.weight_format
+    if not array.dequantize_macs or not weights or type_.startswith("int") or not _converted(weights, type_):
+        return 0.0
+    tiles = -(-operator.m // target.runtime.efficiency.matmul_rows)
+    return _weight_elements(operator) * tiles * array.dequantize_macs / array.macs_per_cycle[type_]
 
 
 def _efficiency(target: Target, operator: Operator, narrow: bool) -> float:

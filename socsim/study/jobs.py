@@ -104,6 +104,8 @@ def _check_row(row: Measurement) -> None:
         raise Skipped(f"kind {row.kind or 'not stated'}: only system rows are simulated")
     if "+" in row.device:
         raise Skipped(f"split over {row.device}: the row does not say how the work is shared")
+    if row.metric == "ttft_ms" and not row.prompt_tokens:
+        raise Skipped("time to the first token of a prompt whose length is not stated")
     if row.metric in ENERGIES and row.phase not in ("prefill", "decode", "request"):
         raise Skipped(f"phase {row.phase or 'not stated'} of a power figure")
     if row.metric in ENERGIES and row.scope not in ("rail", "package", "device"):
@@ -157,7 +159,7 @@ def _request(row: Measurement, rule: RuntimeRule, limit: int) -> tuple[dict[str,
         context = min(decode_context(row, rule), limit - STEPS)
         request = {"prompt_tokens": 0, "cached_tokens": context, "output_tokens": STEPS}
         return request, _shape(context, rule, STEPS)
-    prompt = min(row.prompt_tokens or PROMPT, limit - 1)
+    prompt = min(row.prompt_tokens or rule.prompt or PROMPT, limit - 1)
     bench = row.output_tokens == 0  # llama-bench's pp ends with the prompt
     output = 0 if bench else 1
     if phase == "request":

@@ -25,6 +25,8 @@ class RuntimeRule:
     """Positions that the software's static graphs hold."""
     chunk: int | None = None
     """Rows of a prefill pass."""
+    prompt: int | None = None
+    """Prompt tokens of a prefill rate where the row does not state them."""
     output: int | None = None
     """Output tokens where the row does not state them."""
     note: str = ""
@@ -53,5 +55,5 @@ def _fits(rule: Mapping[str, Any], key: str, name: str) -> bool:
 
 def _rule(rule: Mapping[str, Any], match: re.Match[str]) -> RuntimeRule:
     threads = int(match["threads"]) if rule.get("threads") else None
-    context, chunk, output = (rule.get(name) for name in ("context", "chunk", "output"))
-    return RuntimeRule(rule["runtime"], threads, context, chunk, output, rule.get("note", ""))
+    context, chunk, prompt, output = (rule.get(name) for name in ("context", "chunk", "prompt", "output"))
+    return RuntimeRule(rule["runtime"], threads, context, chunk, prompt, output, rule.get("note", ""))

@@ -30,8 +30,8 @@ _AXES: Final = {
 _SHAPES: Final = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 _COLOURS: Final = {"cpu": "#0173b2", "gpu": "#029e73", "npu": "#d55e00"}
 _FLOOR: Final = (
-    "Releases of one software on the same silicon differ by 1.1 to 1.28 times in time per token and by 1.2 to 2.6 times "
-    "in time to the first token: nothing finer can be claimed about a release that was not measured."
+    "Releases of one software on the same silicon differ by 1.1 to 1.28 times in time per token and by 1.2 to 2.6 "
+    "times in time to the first token: nothing finer can be claimed about a release that was not measured."
 )
 
 

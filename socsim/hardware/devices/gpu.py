@@ -44,6 +44,7 @@ def _array(spec: GpuSpec) -> MacArray:
         zero_skipping=spec.array.zero_skipping,
         native_group_scales=spec.array.native_group_scales,
         skips_masked_blocks=spec.array.skips_masked_blocks,
+        dequantize_macs=spec.array.dequantize_macs,
     )
 
 

@@ -38,6 +38,7 @@ class MacArray:
     zero_skipping: bool = False
     native_group_scales: bool = False
     skips_masked_blocks: bool = False
+    dequantize_macs: float = 0.0  # MACs whose time one weight takes to become a float on the lanes that multiply
 
 
 def matrix_cycles(array: MacArray, shape: MatmulShape, compute_type: str, few_rows: bool = False) -> float:
