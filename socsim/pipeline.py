@@ -17,8 +17,9 @@ from socsim.mapping.kernel_building import PS_PER_S
 from socsim.mapping.lowering import Footprint, Program, check_capacity, lower
 from socsim.mapping.sampling import STRATA, sampled
 from socsim.mapping.speculation import Handovers, speculative_program
+from socsim.power.governors import GOVERNORS
 from socsim.schema.overrides import split_overrides
-from socsim.workload.draft import draft_workload
+from socsim.workload.draft import draft_workload, with_native_formats
 from socsim.workload.passes import with_static_shape
 from socsim.workload.spec import PlacementSpec, WorkloadSpec
 from socsim.workload.workload_library import LoadedWorkload, load_workload
@@ -42,8 +43,8 @@ class RunOptions:
     """Finest thing that is simulated: kernel, or tile."""
     decode: str = "exact"
     """Every step of decode, or sampled: chosen steps that stand for their neighbours."""
-    record: str = "kernel"
-    """Finest level of the timeline that is kept: kernel, layer or step."""
+    record: str | None = None
+    """Finest level of the timeline that is kept: kernel, layer or step. None: kernel, or step where requests repeat."""
     seed: int = 0
     """Of everything random."""
     replay: bool = True
@@ -134,7 +135,12 @@ def run_loaded(
         workload=workload,
         runtime=_runtime_name(plans),
         runs=runs,
-        options={"grain": options.grain, "decode": options.decode, "record": options.record, "seed": options.seed},
+        options={
+            "grain": options.grain,
+            "decode": options.decode,
+            "record": record_of(options, workload.spec),
+            "seed": options.seed,
+        },
     )
 
 
@@ -194,6 +200,11 @@ def _check_devices(platform: LoadedPlatform, workload: LoadedWorkload, devices: 
         for unknown in (one for one in members(device) if one not in known):
             problem = replace(unknown_name("device", unknown, known), path=path)
             problems.append(workload.document.source_map.place(problem, path))
+    for device, governor in workload.spec.policies.governors.items():
+        if governor not in GOVERNORS:
+            path = f"policies.governors.{device}"
+            unknown_governor = replace(unknown_name("governor", governor, GOVERNORS.names), path=path)
+            problems.append(workload.document.source_map.place(unknown_governor, path))
     raise_all(problems)
 
 
@@ -204,6 +215,7 @@ def _named_devices(spec: WorkloadSpec) -> list[tuple[str, str]]:
     named += [(f"placement.operators.{key}", device) for key, device in place.operators.items()]
     named += [(f"background.{index}.device", entry.device) for index, entry in enumerate(spec.background)]
     named += [(f"policies.governors.{key}", key) for key in spec.policies.governors]
+    named += [(f"policies.idle.{key}", key) for key in spec.policies.idle]
     named += [(f"policies.qos.{key}", key) for key in spec.policies.qos]
     speculative = spec.deployment.speculative
     if speculative != "none":
@@ -243,7 +255,7 @@ def _simulated(
     is_sampled = options.decode == "sampled" and plan.draft is None  # which blocks come depends on those before
     program = sampled(program) if is_sampled else program
     watch = (lambda fraction: progress(plan.name, fraction)) if progress is not None else None
-    how = SimOptions(options.grain, options.record, options.seed, options.replay, watch)
+    how = SimOptions(options.grain, record_of(options, workload.spec), options.seed, options.replay, watch)
     timeline = simulate(program, platform.spec, how, workload.spec.policies, beside, workload.spec.request.repeat)
     metrics = measure(timeline, program, platform.spec)
     error = sampling_error(timeline, STRATA) if is_sampled else None
@@ -260,7 +272,9 @@ def program_of(plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, s
     if plan.draft is None or plan.draft_device is None or speculative == "none":
         return program
     drafting = Plan(plan.draft_device, PlacementSpec(default=plan.draft_device))
-    draft_spec = adapted(plan.draft.spec, platform, drafting)
+    native = plan.profiles[members(plan.draft_device)[0]]
+    own = with_native_formats(plan.draft.spec, workload.spec, native.activation_format, native.kv_format)
+    draft_spec = adapted(own, platform, drafting)
     trace = plan.draft.trace(draft_spec)
     draft = lower(trace, platform.spec, drafting.placement, plan.profiles, draft_spec)
     devices = plan.draft_device, plan.placement.decode or plan.name
@@ -292,6 +306,11 @@ def _held(programs: Sequence[Program]) -> Footprint:
     """What programs that run side by side hold in DRAM."""
     held = [program.footprint_bytes for program in programs]
     return Footprint(sum(f.weights for f in held), sum(f.kv for f in held), sum(f.activations for f in held))
+
+
+def record_of(options: RunOptions, spec: WorkloadSpec) -> str:
+    """The finest level of the timeline that is kept; the kernels of a long scenario are too many."""
+    return options.record or ("step" if spec.request.repeat is not None else "kernel")
 
 
 def _runtime_name(plans: Sequence[Plan]) -> str:

@@ -11,6 +11,7 @@ from socsim.workload.architecture import Architecture
 from socsim.workload.deployment import Deployment, Speculative
 from socsim.workload.model_library import find_model, stored_weights
 from socsim.workload.passes import check_workload
+from socsim.workload.spec import WorkloadSpec
 from socsim.workload.workload_library import LoadedWorkload
 
 PATH = "deployment.speculative.draft"
@@ -40,6 +41,23 @@ def draft_workload(target: LoadedWorkload) -> LoadedWorkload | None:
             for problem in error.problems
         ) from None
     return replace(target, spec=spec, architecture=replace(own, vocabulary=target.architecture.vocabulary))
+
+
+def with_native_formats(
+    draft: WorkloadSpec, target: WorkloadSpec, activations: str | None, kv: str | None
+) -> WorkloadSpec:
+    """The draft with the formats of its own runtime for activations and KV cache where no draft deployment states them.
+
+    Only tokens pass between the models, so theirs need not match.
+    """
+    speculative = target.deployment.speculative
+    stated = speculative.draft_deployment if speculative != "none" else None
+    fields = stated.model_fields_set if stated is not None else set()
+    update: dict[str, object] = {}
+    for part, native in (("activations", activations), ("kv_cache", kv)):
+        if native is not None and part not in fields:
+            update[part] = getattr(draft.deployment, part).model_copy(update={"format": native})
+    return draft.model_copy(update={"deployment": draft.deployment.model_copy(update=update)})
 
 
 def _reference(speculative: Speculative, target: LoadedWorkload) -> str | Path:
