@@ -35,6 +35,7 @@ TERM_WORDS: Final = {
     "weight_traffic": "weight traffic",
     "kv_traffic": "KV traffic",
     "activation_traffic": "activation traffic",
+    "contention": "memory contention",
     "matrix": "matrix compute",
     "vector": "vector compute",
     "launch": "launch and layer overhead",

@@ -2,8 +2,8 @@
 
 A kernel's launch, first-byte latency and waits are terms of their own. The rest of its life, its body, goes to what it
 is bound by: to the bytes of each role where they take longer than the cycles, else to the matrix or the vector unit.
-Where a limit or trip point holds a computing device back, what its lost clock costs is "throttle". Time in which no
-kernel runs is the host's, else idle.
+What others at the memory make it longer is "contention"; where a limit or trip point holds a computing device back,
+what its lost clock costs is "throttle". Time in which no kernel runs is the host's, else idle.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from socsim.hardware.platform import PlatformSpec
 from socsim.metrics.attribution import Attribution, host_spans
 from socsim.metrics.bottleneck import DMA, MEMORY, THROTTLE, VECTOR, Bounds
+from socsim.metrics.contention import contended_shares
 from socsim.metrics.cumulative import PS_PER_S, FloatArray
 from socsim.metrics.kernel_rows import KernelRows
 from socsim.metrics.kernel_table import KernelTable
@@ -25,7 +26,8 @@ from socsim.workload.demand import ROLES
 
 TRAFFIC: Final = tuple(f"{role}_traffic" for role in ROLES)
 KERNEL_WAITS: Final = ("launch", "latency", "device", "dependency", "dvfs", "throttle", "host")
-TIME_TERMS: Final = (*TRAFFIC, "matrix", "vector", *KERNEL_WAITS, "idle")
+CONTENTION: Final = "contention"
+TIME_TERMS: Final = (*TRAFFIC, CONTENTION, "matrix", "vector", *KERNEL_WAITS, "idle")
 WINDOWS: Final = 3
 FIRST, FURTHER, OTHER = range(WINDOWS)
 """Windows of a run: up to a request's first token, from there to its last one, the rest."""
@@ -47,7 +49,9 @@ def time_terms(
     """
     edges, window = _windows(timeline)
     spent = _Spent(edges, window, rows.start_ps)
-    _add_kernels(spent, shares.row_time_s, rows, table, bounds, _lost_clock(timeline, platform, rows, bounds))
+    lost = _lost_clock(timeline, platform, rows, bounds)
+    contended = contended_shares(timeline, platform, rows, table, bounds, shares)
+    _add_kernels(spent, shares.row_time_s, (rows, table, bounds), lost, contended)
     _add_rest(spent, timeline)
     tokens = [times for _, _, times in request_times(timeline)]
     counted = {"ttft_s": spent.seconds[FIRST] / len(tokens), "request_s": spent.seconds.sum(axis=0)}
@@ -108,9 +112,14 @@ def _windows(timeline: Timeline) -> tuple[IntColumn, IntColumn]:
 
 
 def _add_kernels(
-    spent: _Spent, time_s: FloatArray, rows: KernelRows, table: KernelTable, bounds: Bounds, lost: FloatArray
+    spent: _Spent,
+    time_s: FloatArray,
+    ran: tuple[KernelRows, KernelTable, Bounds],
+    lost: FloatArray,
+    contended: FloatArray,
 ) -> None:
-    """What kernels wait for, then their bodies. `lost` is the share of the body that throttling costs."""
+    """What kernels wait for, then their bodies; `lost` and `contended` are what throttling and others cost of these."""
+    rows, table, bounds = ran
     per_ps = time_s / np.maximum(rows.length_ps, 1)
     body = time_s.copy()
     for cause in KERNEL_WAITS:
@@ -121,7 +130,8 @@ def _add_kernels(
         spent.add_rows(cause, seconds)
         body -= seconds
     moving = (bounds.body == MEMORY) | (bounds.body == DMA)
-    _add_traffic(spent, np.where(moving, body, 0.0), rows, table)
+    spent.add_rows(CONTENTION, body * contended)
+    _add_traffic(spent, np.where(moving, body * (1.0 - contended), 0.0), rows, table)
     is_vector = (bounds.body == VECTOR) | ((bounds.body == THROTTLE) & (table.is_vector[rows.kernel] == 1))
     spent.add_rows("throttle", body * lost)
     spent.add_rows("vector", np.where(is_vector, body * (1.0 - lost), 0.0))

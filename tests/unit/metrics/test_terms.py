@@ -50,6 +50,35 @@ def test_kernels_side_by_side_share_their_time():
     assert terms_of(found.time_terms["request_s"]) == pytest.approx({"matrix": 3, "vector": 1})
 
 
+MOVED = {"read_bytes": 10**8, "bytes_by_role": (("weight", 10**8, 0),)}
+"""What the DRAM moves in a millisecond."""
+
+
+def test_what_others_at_the_memory_cost_is_contention():
+    script = idle_script(4)
+    script.run(kernel(**MOVED), 0, 3, memory=3)
+    script.run(kernel(**MOVED), 3, 4, memory=1)
+    script.counter("bandwidth:background:0:cpu", 0, 60e9)
+    script.counter("bandwidth:background:0:cpu", 3, 0.0)
+    found = measure(script.timeline(4), program(), platform())
+    assert terms_of(found.time_terms["request_s"]) == pytest.approx({"weight_traffic": 2, "contention": 2})
+
+
+def test_a_kernel_that_is_alone_has_no_contention():
+    script = idle_script(3)
+    script.run(kernel(**MOVED), 0, 3, memory=3)
+    found = measure(script.timeline(3), program(), platform())
+    assert terms_of(found.time_terms["request_s"]) == pytest.approx({"weight_traffic": 3})
+
+
+def test_kernels_of_two_devices_contend():
+    script = idle_script(2)
+    script.run(kernel(**MOVED), 0, 2, memory=2)
+    script.run(kernel(device="cpu", **MOVED), 0, 2, memory=2)
+    found = measure(script.timeline(2), program(), platform())
+    assert terms_of(found.time_terms["request_s"]) == pytest.approx({"weight_traffic": 1, "contention": 1})
+
+
 def test_throttling_costs_what_the_lost_clock_does():
     script = idle_script(8)
     script.state("npu.clock", "op0", 0, 8)  # half the clock
