@@ -34,12 +34,6 @@ class ThermalNetwork:
     root_capacities: FloatArray
     """sqrt of the heat capacities, (J/K)^0.5."""
 
-    @property
-    def slowest_s(self) -> float:
-        """The longest time constant with which the network loses heat; infinite where it never does."""
-        losing = [float(rate) for rate in self.rates_per_s if rate > 0.0]
-        return 1.0 / min(losing) if losing else inf
-
     def at_ambient(self) -> FloatArray:
         """The network in equilibrium with its surroundings."""
         return np.full(len(self.nodes), self.ambient_degc)
@@ -74,6 +68,12 @@ def thermal_network(spec: ThermalSpec) -> ThermalNetwork:
     rates, modes = np.linalg.eigh(matrix)
     rates[np.abs(rates) < 1e-12 * max(1.0, float(np.max(np.abs(rates), initial=0.0)))] = 0.0
     return ThermalNetwork(nodes, spec.ambient, rates, modes, root)
+
+
+def time_constant_s(spec: ThermalSpec, node: str) -> float:
+    """How fast a node follows its neighbours: its capacity over the conductances around it; infinite without any."""
+    around = sum(1.0 / resistance for pair, resistance in _edges(spec).items() if node in pair)
+    return spec.nodes[node].capacity / around if around else inf
 
 
 def is_tripped(trip: TripPoint, temperature_degc: float, was_tripped: bool) -> bool:

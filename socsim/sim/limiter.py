@@ -10,7 +10,7 @@ import numpy as np
 from socsim.hardware.platform import PlatformSpec
 from socsim.power.domain import LimitsSpec, ThermalSpec
 from socsim.power.limits import moving_average_w, sustained_power_w
-from socsim.power.thermal import ThermalNetwork, is_tripped, sustained_heat_w, thermal_network
+from socsim.power.thermal import ThermalNetwork, is_tripped, sustained_heat_w, thermal_network, time_constant_s
 from socsim.sim.energy_meter import NW_PER_W, EnergyMeter
 from socsim.sim.memory import PS_PER_S
 from socsim.sim.rail import PL1, PL2, THERMAL
@@ -70,8 +70,7 @@ class Heat:
         self._into = np.array([float(node == spec.heat_into) for node in self._network.nodes])
         self._at_ps, self._drawn_zj = 0, 0
         self._tripped = [False] * len(spec.trips)
-        slowest_s = self._network.slowest_s
-        self._horizon_s = (slowest_s if slowest_s < inf else spec.period * PACKAGE_TICKS) / HORIZONS
+        self._horizons_s = {trip.node: max(spec.period, time_constant_s(spec, trip.node)) for trip in spec.trips}
         self.degc = self._network.at_ambient()
         self.period_ps = round(spec.period * PS_PER_S)
         self._say(0)
@@ -87,11 +86,11 @@ class Heat:
         self._say(now_ps)
 
     def budgets(self) -> list[Budget]:
-        """For each tripped point, what brings its node back to it."""
+        """For each tripped point, what brings its node back to it in the node's time constant."""
         found = []
         for trip, tripped in zip(self._spec.trips, self._tripped, strict=True):
             if tripped:
-                room_w = sustained_heat_w(self._network, self.degc, self._into, trip, self._horizon_s)
+                room_w = sustained_heat_w(self._network, self.degc, self._into, trip, self._horizons_s[trip.node])
                 found.append(Budget(room_w * NW_PER_W, THERMAL, tuple(trip.devices) or self._devices))
         return found
 
