@@ -151,6 +151,17 @@ def claims_rows(decisions: Sequence[Decision]) -> list[tuple[str, ...]]:
     ]
 
 
+def claims_markdown(decisions: Sequence[Decision]) -> str:
+    """The table and the arguments as Markdown, for VALIDATION.md."""
+    rows = [
+        " | ".join((name, claim, claimed, found, within))
+        for name, claimed, found, within, claim in claims_rows(decisions)
+    ]
+    table = ["| id | claim | claimed | simulated | within |", "|---|---|---|---|---|", *(f"| {row} |" for row in rows)]
+    notes = [f"- **{name}**: {note}" for name, note in claims_notes(decisions)]
+    return "\n".join((f"{tally(decisions)}.", "", *table, "", *notes, ""))
+
+
 def claims_notes(decisions: Sequence[Decision]) -> list[tuple[str, str]]:
     """(id, argument) of every claim that does not hold or is open."""
     return [(d.claim.id, d.note) for d in decisions if not d.within]

@@ -6,7 +6,7 @@ import pytest
 
 from socsim.cli import main
 from socsim.errors import InputError
-from socsim.study.claims import Claim, decide, read_claims, reproduce, shipped_claims
+from socsim.study.claims import Claim, claims_markdown, decide, read_claims, reproduce, shipped_claims
 
 EXPLAINED = {"N14", "N15", "Q3"}
 """Claims that do not hold or cannot be decided, each with its argument."""
@@ -93,6 +93,12 @@ def test_a_table_that_is_none_is_wrong_input(tmp_path):
         read_claims(file)
     with pytest.raises(InputError):
         read_claims(tmp_path / "none.csv")
+
+
+def test_the_markdown_has_every_claim_and_every_argument(decisions):
+    text = claims_markdown(tuple(decisions.values()))
+    assert sum(line.startswith(("| N", "| Q")) for line in text.splitlines()) == len(decisions)
+    assert all(f"- **{name}**: " in text for name in EXPLAINED)
 
 
 def test_the_command_prints_the_claims_as_json(capsys):
