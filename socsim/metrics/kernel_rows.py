@@ -72,10 +72,16 @@ def kernel_rows(timeline: Timeline, phases: Phases, background: bool = False) ->
 def _devices(timeline: Timeline, tracks: IntColumn) -> tuple[tuple[str, ...], IntColumn]:
     """Devices of the tracks in order of first use, and for each row which one."""
     used, first = np.unique(tracks, return_index=True)
-    order = used[np.argsort(first, kind="stable")]
+    order = used[np.argsort(first, kind="stable")].tolist()
+    devices = list(dict.fromkeys(device_of(timeline.names[track]) for track in order))
     place = np.zeros(len(timeline.names), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return tuple(timeline.names[int(track)].split(":")[-1] for track in order), place[tracks]
+    place[order] = [devices.index(device_of(timeline.names[track])) for track in order]
+    return tuple(devices), place[tracks]
+
+
+def device_of(track: str) -> str:
+    """The device of a track; labels of further streams ("draft:npu", "background:0:gpu") stand before it."""
+    return track.rpartition(":")[2]
 
 
 def _layers(timeline: Timeline, parents: IntColumn) -> IntColumn:

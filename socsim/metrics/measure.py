@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from socsim.metrics.part_states import StateEnergy, state_energies
 from socsim.metrics.phases import phases_of
 from socsim.metrics.power_history import power_history
 from socsim.metrics.roofline import RooflinePoint, Roofs, roofline, roofs
+from socsim.metrics.speculation import Speculation, speculation
 from socsim.metrics.state_tracks import residency
 from socsim.metrics.throttling import limit_reachable, throttled_fraction
 from socsim.metrics.time_terms import time_terms
@@ -92,7 +92,7 @@ class RunMetrics:
     footprint: Windows
     unknown: tuple[str, ...]
     """Paths of the coefficients that are missing."""
-    speculation: Mapping[str, Any] | None = None
+    speculation: Speculation | None = None
     time_terms: dict[str, dict[str, float]] = field(default_factory=dict)
     """Seconds by term of "ttft_s", "tpot_s" and "request_s", which they sum to; see `socsim.metrics.time_terms`."""
     energy_terms: dict[str, dict[str, float]] | None = None
@@ -119,7 +119,7 @@ class RunMetrics:
             "max_temperature_degc": self.max_temperature_degc,
             "throttled_fraction": self.throttled_fraction,
             "limit_reachable": self.limit_reachable,
-            "speculation": self.speculation,
+            "speculation": asdict(self.speculation) if self.speculation is not None else None,
             "energy_per_request_mwh": _per_request_mwh(self.energy, latencies.requests),
             "residency": self.residency_s,
         }
@@ -183,6 +183,7 @@ def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec) -
         bandwidth=bandwidth_windows(timeline),
         footprint=memory_footprint(timeline, program.footprint_bytes, program.prompt_tokens, program.output_tokens),
         unknown=power.unknown,
+        speculation=speculation(timeline, rows, power),
         time_terms=time_terms(timeline, platform, rows, table, bounds, shares),
         energy_terms=energy_terms(timeline, platform, rows, table, power),
     )

@@ -58,7 +58,8 @@ def simulate(
     recorder = Recorder()
     book = Book(recorder, KernelTable(), power_tracks(recorder, platform, program, policies), options.record)
     control = PowerControl(platform, policies, book.power, recorder, program.host_device)
-    is_replayed, loads = options.replay and is_steady(background), list[Load | SteadyLoad]()
+    is_replayed = options.replay and is_steady(background) and not program.overlaps
+    loads = list[Load | SteadyLoad]()
     if is_replayed:
         loads += (SteadyLoad(soc, bench, other, book, label_of(i)) for i, other in traffic_of(background))
         lives = Lives(bench, {load.track: load.flow for load in loads if isinstance(load, SteadyLoad)})

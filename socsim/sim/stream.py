@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Final
 
 from simpy.events import Event
 
 from socsim.mapping.controller import Progress
 from socsim.mapping.kernel import StepTemplate, TemplateSection
 from socsim.mapping.lowering import Program
+from socsim.mapping.speculation import DRAFT
 from socsim.sim.alarm import Alarm
 from socsim.sim.journal import Journal, Section
 from socsim.sim.kernel_run import KernelTable
@@ -21,11 +23,13 @@ from socsim.sim.power_track import IDLE, PowerTrack
 from socsim.sim.replay import Replay
 from socsim.sim.soc import Soc
 from socsim.timeline.block import NO_KERNEL, OUTSIDE
-from socsim.timeline.columns import PHASE, REQUEST, STEP, WAIT
+from socsim.timeline.columns import DRAFTED, PHASE, REQUEST, STEP, WAIT
 from socsim.timeline.recorder import Recorder
 from socsim.workload.spec import Repeat
 
 Run = Generator[Event, object, None]
+AHEAD: Final = "draft:"
+"""Before the names of the tracks of steps that run beside the request's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class RequestStream:
         self._progress = progress
         self._repeat = repeat
         self._steps = self._emitted = self._beside = 0
-        self._stops_at: str | None = None
+        self._stops = self._stops_soon = False
         self._alarm = Alarm(soc.env)
         self._layer_names: dict[tuple[int, int], tuple[int, ...]] = {}
         self._open_rows: dict[int, None] = {}
@@ -117,7 +121,9 @@ class RequestStream:
         self._steps = self._emitted = self._beside = 0
         request = self._open(REQUEST, REQUEST, OUTSIDE)
         phase, phase_row = "", OUTSIDE
-        while (step := self._program.controller.next_step(Progress(self._steps, self._emitted, self._beside))) is not None:
+        while (
+            step := self._program.controller.next_step(Progress(self._steps, self._emitted, self._beside))
+        ) is not None:
             if step.phase != phase:
                 if phase:
                     self._close(phase_row)
@@ -150,7 +156,29 @@ class RequestStream:
         del self._open_rows[row]
         self._recorder.close(row, self._now)
 
+    def run_beside(self, steps: Sequence[StepTemplate], parent: int) -> Run:
+        """Steps beside another stream's, one after another, until it says stop."""
+        for step in steps:
+            if self._stops:
+                return
+            yield from self._run_step(step, parent)
+
     def _step(self, step: StepTemplate, parent: int) -> Run:
+        """A step, and those beside it."""
+        self._beside = 0
+        if not step.beside:
+            yield from self._run_step(step, parent)
+            return
+        other = RequestStream(self._soc, self._program, replace(self._book, label=AHEAD), self._control, None)
+        other.outcome = self.outcome
+        life = self._soc.env.process(other.run_beside(step.beside, parent))
+        yield from self._run_step(step, parent)
+        other._stops, other._stops_soon = True, not step.keeps_beside
+        if not life.triggered:
+            yield life
+        self._beside = other._steps
+
+    def _run_step(self, step: StepTemplate, parent: int) -> Run:
         row = self._open(STEP, step.name or step.phase, parent)
         self.waiting_for = f"step {self._steps} ({step.phase}, context {step.context})"
         if step.host_before_ps:
@@ -167,17 +195,21 @@ class RequestStream:
         self._journal.end_sections(row, start, self._now)
         if self._leads:
             self._control.end_step(self._now)
-        if step.host_after_ps:
+        if step.host_after_ps and not self._stops_soon:
             yield from self._host(step.host_after_ps, row)
         self._close(row)
-        self._count(step)
+        if not self._stops_soon:
+            self._count(step)
 
     def _count(self, step: StepTemplate) -> None:
         outcome = self.outcome
         self._steps += 1
         if step.emits:
-            self._emitted += 1
-            outcome.tokens_ps.append(self._now)
+            self._emitted += step.emitted
+            outcome.tokens_ps.extend([self._now] * step.emitted)
+        elif step.name == DRAFT:
+            outcome.drafted += 1
+            self._recorder.counter(self._recorder.name(DRAFTED), self._now, outcome.drafted)
         if step.phase == "prefill":
             outcome.prefill_end_ps = self._now
         if self._progress is not None:
@@ -193,6 +225,7 @@ class RequestStream:
     def _host(self, length_ps: int, row: int) -> Run:
         """The runtime's own time on the host CPU, which keeps the memory awake."""
         host, recorder, start = self._program.host_device, self._recorder, self._now
+        length_ps = self._control.begin_host(length_ps, start)
         if host is not None:
             self._power[host].begin(start)
             self._power["dram"].begin(start, IDLE)
@@ -200,6 +233,7 @@ class RequestStream:
         if host is not None:
             self._power[host].end(self._now)
             self._power["dram"].end(self._now, IDLE)
+            self._control.end_host(self._now)
         track = recorder.name(f"{self._label}{host or self._program.device}.host")
         recorder.span(track, recorder.name(WAIT), recorder.name("host"), NO_KERNEL, row, start, self._now)
 
@@ -219,8 +253,12 @@ class RequestStream:
         if self._leads:
             control.begin_section(section, self._now)
         for name in names:
+            if self._stops_soon:
+                return
             journal.open_layer(name, row, self._now)
             for stage in section.stages:
+                if self._stops_soon:
+                    break
                 if self._leads:
                     control.announce(stage)
                 yield from self._soc.run_stage(stage, control.clocks, journal.ran)
