@@ -60,6 +60,10 @@ class EnergyMeter:
         """A kernel begins, to last so long with the SoC to itself."""
         self._running[device] = now_ps, length_ps, self.kernel_zj(kernel, self._rails[device].current)
 
+    def running_nw(self) -> int:
+        """Dynamic power of the kernels that run now, at the pace that they would have alone."""
+        return sum(energy // max(1, length) for _, length, energy in self._running.values())
+
     def end(self, device: str) -> None:
         """The device's kernel is over."""
         self._drawn_zj += self._running.pop(device)[2]

@@ -19,10 +19,11 @@ from socsim.sim.energy_meter import DRAM, EnergyMeter
 from socsim.sim.limiter import Budget, ceiling_of, heat, package_limit
 from socsim.sim.lives import Life, Lives
 from socsim.sim.memory import PS_PER_S
+from socsim.sim.other_load import Others
 from socsim.sim.power_track import PowerTrack
 from socsim.sim.rail import Rail, Setting
 from socsim.sim.soc import Clocks
-from socsim.sim.step_power import Points, PowerModel, devices_of, fitted
+from socsim.sim.step_power import Points, PowerModel, devices_of, fitted, remembered
 from socsim.timeline.recorder import Recorder
 from socsim.workload.spec import Policies
 
@@ -75,6 +76,7 @@ class PowerControl:
         self._phase = ""
         self._announced: dict[int, Stage] = {}
         self._openings: dict[int, Opening] = {}
+        self._others = Others()
         self.next_tick_ps = NEVER_PS
         for rail in self.rails.values():
             self._start(rail)
@@ -100,7 +102,7 @@ class PowerControl:
     def begin_step(self, step: StepTemplate, now_ps: int, devices: Sequence[str]) -> None:
         """The kernels of a step are about to start; of the devices that serve the request, those without any rest."""
         self.advance(now_ps)
-        used = devices_of(step)
+        used = dict.fromkeys(device for one in (step, *step.beside) for device in devices_of(one))
         for device in devices:
             self._claim(device, device in used, now_ps)
         self._step = step
@@ -117,7 +119,7 @@ class PowerControl:
         devices = tuple(dict.fromkeys(kernel.device for stage in section.stages for kernel in stage))
         top = {device: rail.top for device, rail in self.rails.items()}
         power = partial(self._model.peak_nw, section, now_ps=now_ps)
-        fit = fitted(power, self._ceiling.power_nw, top, top, devices, self._priority)
+        fit = fitted(power, self._room_nw, top, top, devices, self._priority)
         for device in devices:
             self.rails[device].ceiling = fit[device]
 
@@ -148,7 +150,7 @@ class PowerControl:
         if self._model is not None and self._ceiling.power_nw < inf:
             top = {device: other.top for device, other in self.rails.items()}
             power = partial(self._model.host_nw, now_ps=now_ps)
-            rail.ceiling = fitted(power, self._ceiling.power_nw, top, top, (self._host,), self._priority)[self._host]
+            rail.ceiling = fitted(power, self._room_nw, top, top, (self._host,), self._priority)[self._host]
         self._turn_meter(rail, now_ps)
         setting = rail.turn(now_ps)
         return setting.stall_ps + round(length_ps * (rail.points[-1].clock_hz / setting.clock_hz))
@@ -168,7 +170,10 @@ class PowerControl:
     def start(self, kernel: Kernel, now_ps: int) -> Setting:
         """A device starts a kernel."""
         self.advance(now_ps)
-        stage = self._announced.get(id(kernel), (kernel,))
+        stage = self._announced.get(id(kernel))
+        if stage is None:
+            stage = (kernel,)
+            self._start_other(kernel, now_ps)
         opening = self._openings.pop(id(kernel), None)
         if opening is None or opening.start_ps != now_ps:
             opening = self._open(stage, now_ps)
@@ -180,6 +185,22 @@ class PowerControl:
         """A device has ended a kernel."""
         self.advance(now_ps)
         self._end(kernel, now_ps)
+
+    @property
+    def _room_nw(self) -> float:
+        """What the ceiling leaves while the kernels of others run."""
+        return self._ceiling.power_nw - (self._meter.running_nw() if self._meter is not None else 0)
+
+    def _start_other(self, kernel: Kernel, now_ps: int) -> None:
+        """A kernel of other load: it counts towards budgets as it has drawn, and keeps to the ceiling itself."""
+        if self._model is None or self._meter is None:
+            return
+        rail, section = self.rails[kernel.device], TemplateSection(0, 1, ((kernel,),))
+        if self._ceiling.power_nw < inf:
+            top = {device: other.top for device, other in self.rails.items()}
+            power = partial(self._model.peak_nw, section, now_ps=now_ps)
+            rail.ceiling = fitted(power, self._room_nw, top, top, (kernel.device,), self._priority)[kernel.device]
+        self._others.count(kernel.device, self._meter.kernel_zj(kernel, rail.wanted[0]))
 
     # kernels that are replayed
 
@@ -227,6 +248,7 @@ class PowerControl:
                     ticker.action(at)
                     ticker.next_ps += ticker.period_ps
             self._schedule()
+            self._others.tick(at)
             self._plan(at)
 
     @property
@@ -278,8 +300,9 @@ class PowerControl:
             rail.free()
         if self._model is None or self._step is None:
             return
-        power = _remembered(partial(_mean_nw, self._model, self._step, now_ps))
-        used = devices_of(self._step)
+        others = partial(self._others.power_nw, self.rails)
+        power = remembered(partial(_mean_nw, self._model, self._step, others, now_ps))
+        used = dict.fromkeys((*devices_of(self._step), *self._others.devices))
         for budget in (one for find in self._budgets for one in find()):
             self._apply(budget, tuple(device for device in used if device in budget.devices), power)
 
@@ -338,18 +361,8 @@ def _clocks(rail: Rail) -> tuple[float, ...]:
     return tuple(point.clock_hz for point in rail.points)
 
 
-def _mean_nw(model: PowerModel, step: StepTemplate, now_ps: int, points: Points) -> float:
-    return model.mean_nw(step, points, now_ps)[0]
-
-
-def _remembered(power: Callable[[Points], float]) -> Callable[[Points], float]:
-    """The same, asked once for each choice of points."""
-    known: dict[tuple[int, ...], float] = {}
-
-    def remembered(points: Points) -> float:
-        key = tuple(points.values())
-        if key not in known:
-            known[key] = power(points)
-        return known[key]
-
-    return remembered
+def _mean_nw(
+    model: PowerModel, step: StepTemplate, others: Callable[[Points], float], now_ps: int, points: Points
+) -> float:
+    """Of a step, and what runs beside it."""
+    return model.mean_nw(step, points, now_ps)[0] + others(points)
