@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from socsim.report.theme import ATTENTION_KINDS, GREY, WAITING_KINDS, part_colour, shade
 from socsim.report.theme import ROLES as SHADES
 from socsim.report.words import part_label, quantity, rate
-from socsim.verdict import BOUND_WORDS, run_label
+from socsim.verdict import BOUND_WORDS, remarks, run_label
 
 if TYPE_CHECKING:
     from socsim.result import DeviceRun
@@ -42,6 +42,7 @@ def run_answer(run: DeviceRun, devices: Mapping[str, Any]) -> dict[str, Any]:
     }
     return head | {
         "totals": totals,
+        "remarks": remarks({"runs": [summary]}),
         "figures": {key: {"value": summary[key], "text": words(summary[key])} for key, (_, words) in FIGURES.items()},
         "bound": {phase: _bound(summary["bound_by"].get(phase)) for phase in PHASES},
         "time": {phase: list(_time_bars(run.metrics.operators, phase, part_colour(kind))) for phase in PHASES},

@@ -33,7 +33,9 @@ WEIGHTS: Final = {
 }
 KV_FORMATS: Final = ("fp16", "int8", "int4")
 FUSIONS: Final = {"everything": "true", "nothing": "false"}
+SHARED: Final = "Memory and power"
 AS_WRITTEN: Final = "as written"
+CAPS_W: Final = (2, 3, 5, 8, 12, 17, 25, 40, 65)
 OWN_RUNTIME: Final = "each device's own"
 WIDTHS: Final = {"npu": ("tiles", "Tiles"), "gpu": ("cores", "Cores"), "cpu": ("threads", "Threads")}
 ON_CHIP: Final = {"npu": ("scratchpad", "Scratchpad per tile"), "gpu": ("l2", "L2 cache"), "cpu": ("l3", "L3 cache")}
@@ -66,7 +68,7 @@ def knobs_of(platform: PlatformSpec, workload: WorkloadSpec | None, runtimes: Se
     request = [] if workload is None else [*_request_knobs(workload), *_format_knobs()]
     software = [] if workload is None else [_fusion_knob(), _runtime_knob(runtimes)]
     devices = [knob for name, device in platform.devices.items() for knob in _device_knobs(name, device)]
-    knobs = [*request, _dram_knob(platform), *devices, *software]
+    knobs = [*request, _dram_knob(platform), _cap_knob(), *devices, *software]
     return tuple(knob for knob in knobs if len(knob.settings) > 1)
 
 
@@ -121,7 +123,14 @@ def _runtime_knob(runtimes: Sequence[str]) -> Knob:
 
 def _dram_knob(platform: PlatformSpec) -> Knob:
     peak = {"platform.memory.dram.peak_bandwidth": platform.memory.dram.peak_bandwidth}
-    return _scaled("dram", "DRAM bandwidth", "Memory", peak, "bandwidth")
+    return _scaled("dram", "DRAM bandwidth", SHARED, peak, "bandwidth")
+
+
+def _cap_knob() -> Knob:
+    """A ceiling on the power of the whole SoC, for moments as for the long run."""
+    limits = ("platform.power.limits.pl1", "platform.power.limits.pl2")
+    capped = [Setting(f"{cap} W", tuple(f"{limit}={cap} W" for limit in limits)) for cap in CAPS_W]
+    return Knob("cap", "Power cap", SHARED, (Setting(AS_WRITTEN), *capped), 0, slider=False)
 
 
 def _device_knobs(name: str, device: DeviceSpec) -> Iterator[Knob]:

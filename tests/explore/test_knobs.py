@@ -65,4 +65,4 @@ def test_a_table_of_operators_has_no_knobs_of_its_request(tmp_path):
     path = tmp_path / "operators.csv"
     write_table(load_workload("w8a8-1k").trace(), path)
     session = Session(Subject("ideal-48tops", str(path)))
-    assert {knob.group for knob in session.knobs} == {"Memory", "NPU"}
+    assert {knob.group for knob in session.knobs} == {"Memory and power", "NPU"}

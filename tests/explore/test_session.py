@@ -49,6 +49,15 @@ def test_what_cannot_run_says_why(session):
     assert "does not fit in DRAM" in answer["reason"]
 
 
+def test_a_power_cap_slows_down_what_needs_more(session):
+    capped = session.answer("gpu", {"cap": position(session, "cap", "8 W")})
+    free = session.answer("gpu", {})
+    assert capped["figures"]["soc_power_mean_w"]["value"] < 8 < free["figures"]["soc_power_mean_w"]["value"]
+    assert capped["figures"]["ttft_s"]["value"] > 1.5 * free["figures"]["ttft_s"]["value"]
+    assert capped["bound"]["prefill"] == "throttle"
+    assert "limits held it back" in capped["remarks"][0]
+
+
 def test_a_change_is_simulated_in_well_under_a_second(session):
     session.answer("npu", {})
     start = perf_counter()

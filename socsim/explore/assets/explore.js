@@ -66,7 +66,8 @@
   const started = (answer) => first[answer.device] && first[answer.device].ok ? first[answer.device] : null;
 
   function draw() {
-    byId("devices").replaceChildren(table());
+    const remarks = shown().flatMap((answer) => answer.remarks || []);
+    byId("devices").replaceChildren(table(), ...remarks.map((text) => make("p", {class: "caption"}, text)));
     for (const phase of ["prefill", "decode"]) {
       byId(phase).replaceChildren(...stacks((answer) => answer.time[phase], phase));
     }
