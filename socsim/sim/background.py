@@ -14,7 +14,6 @@ from socsim.sim.alarm import Alarm
 from socsim.sim.kernel_run import steps
 from socsim.sim.memory import Flow
 from socsim.sim.power_control import PowerControl
-from socsim.sim.power_track import PowerTrack
 from socsim.sim.soc import Soc
 from socsim.sim.stream import Book, RequestStream
 from socsim.timeline.timeline import Counters, Timeline
@@ -108,19 +107,16 @@ class Load:
                 yield alarm.arm(traffic.period_ps - on_ps)
 
     def _begin(self, traffic: Traffic) -> Flow:
-        """Bytes start to flow; their device and the DRAM are active."""
-        awake = [self._book.power[part] for part in (traffic.device, "dram")]
-        for part in awake:
-            part.begin(int(self._soc.env.now))
+        """Bytes start to flow and keep the DRAM active; what their device does with them is not modelled."""
+        self._book.power["dram"].begin(int(self._soc.env.now))
         flow = start_traffic(self._soc, traffic, f"{self._book.label}{traffic.device}")
-        self._finish = lambda: self._end(flow, awake)
+        self._finish = lambda: self._end(flow)
         return flow
 
-    def _end(self, flow: Flow, awake: Sequence[PowerTrack]) -> None:
+    def _end(self, flow: Flow) -> None:
         """Write the bandwidth that a burst has had."""
         recorder, end = self._book.recorder, int(self._soc.env.now)
-        for part in awake:
-            part.end(end)
+        self._book.power["dram"].end(end)
         for time, rate in steps(flow.rates, end):
             recorder.counter(self._track, time, rate)
 
@@ -136,7 +132,7 @@ def start_traffic(soc: Soc, traffic: Traffic, requester: str) -> Flow:
 class SteadyLoad:
     """Traffic whose demand never changes, beside lives that are replayed: they hold what it got while they ran.
 
-    Its flow is on the bench of the lives; here its parts are active from the start of the run to its end.
+    Its flow is on the bench of the lives; here it keeps the DRAM active from the start of the run to its end.
     """
 
     def __init__(self, soc: Soc, bench: Soc, traffic: Traffic, book: Book, label: str) -> None:
@@ -144,14 +140,12 @@ class SteadyLoad:
         self.flow = start_traffic(bench, traffic, f"{label}{traffic.device}")
         self._soc = soc
         self._book = book
-        self._device = traffic.device
         self._track = book.recorder.name(self.track)
 
     def run(self) -> Life:
         """The run begins."""
         self._count(self.flow.rate_bytes_per_s)
-        for part in (self._device, "dram"):
-            self._book.power[part].begin(0)
+        self._book.power["dram"].begin(0)
         yield from ()
 
     def finish(self) -> None:
