@@ -172,7 +172,7 @@ _INT4_WEIGHTS: Final = replace(_INT8_WEIGHTS, name="INT4", deployment=(_CHANNEL_
 # --- KV cache (N11 - N13) --------------------------------------------------------------------------------------------
 
 
-def _cache(prompt: int, budget: int, update: str) -> Setup:
+def cache_setup(prompt: int, budget: int, update: str) -> Setup:
     """FP16 cache in the token layout; static shapes whose prompt part shrinks to the budget."""
     eviction = {"policy": "observation_window", "budget": budget}
     cache = {"format": "fp16", "layout": "token", "update": update, "eviction": eviction}
@@ -183,9 +183,9 @@ def _cache(prompt: int, budget: int, update: str) -> Setup:
 
 def _eviction(budget: int) -> Experiment:
     def experiment(simulate: Simulate) -> Finding:
-        base, new = _cache(4096, 4096, "zero_copy"), _cache(4096, budget, "zero_copy")
+        base, new = cache_setup(4096, 4096, "zero_copy"), cache_setup(4096, budget, "zero_copy")
         full, kept = _figure(simulate(base), "tpot_s"), _figure(simulate(new), "tpot_s")
-        rewritten = [_figure(simulate(_cache(4096, b, "rewrite")), "tpot_s") for b in (4096, budget)]
+        rewritten = [_figure(simulate(cache_setup(4096, b, "rewrite")), "tpot_s") for b in (4096, budget)]
         note = (
             f"1 - new / base ({speed_up(full, kept):.2f} as base / new - 1); keys are transposed at each step, the "
             "cache is updated in place: rewritten at the rate that N13 implies it would be "
@@ -196,8 +196,8 @@ def _eviction(budget: int) -> Experiment:
     return experiment
 
 
-_REWRITTEN: Final = replace(_cache(1024, 1024, "rewrite"), name="cache rewritten")
-_IN_PLACE: Final = replace(_cache(1024, 1024, "zero_copy"), name="zero copy")
+_REWRITTEN: Final = replace(cache_setup(1024, 1024, "rewrite"), name="cache rewritten")
+_IN_PLACE: Final = replace(cache_setup(1024, 1024, "zero_copy"), name="zero copy")
 
 
 # --- devices (N14 - N18) ---------------------------------------------------------------------------------------------

@@ -6,8 +6,10 @@ import pytest
 
 from socsim.cli import main
 from socsim.errors import InputError
-from socsim.study.claims import Claim, claims_markdown, decide, read_claims, reproduce, shipped_claims
+from socsim.study.claim_experiments import cache_setup
+from socsim.study.claims import Claim, claims_markdown, decide, read_claims, reproduce, shipped_claims, simulated
 
+BUDGETS = (32, 64, 200, 512, 1024, 2048, 3500, 4096)
 EXPLAINED = {"N14", "N15", "Q3"}
 """Claims that do not hold or cannot be decided, each with its argument."""
 
@@ -66,6 +68,12 @@ def test_orders_are_decided_by_order(decisions):
     assert decisions["N18"].within is True
     assert decisions["N18"].simulated == "gpu > cpu > npu"
     assert decisions["N24"].within is True
+
+
+def test_decode_speeds_up_as_the_budget_shrinks():
+    steps = [simulated(cache_setup(4096, budget, "zero_copy"))["tpot_s"] for budget in BUDGETS]
+    assert steps == sorted(steps)
+    assert len(set(steps)) == len(steps)
 
 
 def test_an_unknown_claim_stays_open():

@@ -34,6 +34,8 @@ def chosen(formats, rates, **software):
         (("fp16", "fp16"), {"bf16": 500, "int8": 1000}, "bf16"),  # widened: no type holds FP16 exactly
         (("int8", "int8"), {"fp32": 10}, "fp32"),
         (("fp8_e4m3", "int8"), {"fp16": 500, "int8": 1000}, "fp16"),
+        (("fp16", "int16"), {"int8": 1000, "int16": 500, "fp16": 400}, "fp16"),  # rounded: FP32 alone holds both
+        (("fp16", "int16"), {"int8": 1000, "fp16": 400, "fp32": 200}, "fp32"),
     ],
 )
 def test_the_fastest_type_that_holds_both_operands(formats, rates, type_):
