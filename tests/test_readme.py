@@ -22,6 +22,8 @@ DATA = ("models", "platforms", "workloads", "studies", "validation", "benchmarks
 FENCE = re.compile(r"^( *)```(sh|console|python|yaml)\n(.*?)^\1```$", re.M | re.S)
 WHOLE_FILE = re.compile(r"^socsim: \w+/v1$", re.M)
 FILE_NAME = re.compile(r"# ([\w-]+\.yaml)\n")
+TABLE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Working on it")[0]
+"""Which file to touch."""
 TIMEOUT_S = 300
 
 PRELUDE = r"""
@@ -99,6 +101,23 @@ def test_what_a_document_says_to_type_works(document, folder):
         done = run_block(block, folder)
         where = f"{document.relative_to(ROOT)}:{block.line}"
         assert done.returncode == 0, f"{where}: exit {done.returncode}\n{done.stderr}\n{done.stdout}"
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(document):
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", (ROOT / document).read_text(encoding="utf-8"))
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", re.findall(r"`((?:socsim|tests|docs)/[\w./]+)`", TABLE), ids=str)
+def test_the_files_to_touch_exist(path):
+    assert (ROOT / path).exists()
+
+
+def test_the_picture_of_a_report_is_small():
+    picture = ROOT / "docs" / "images" / "report.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size < 200_000
 
 
 @pytest.mark.parametrize(("tiles", "succeeds"), [("2", True), ("none", False)])
