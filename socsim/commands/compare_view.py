@@ -15,6 +15,7 @@ from socsim.report.words import UNKNOWN, part_label, quantity
 from socsim.study.conditions import dimension_of
 from socsim.study.terms import UNEXPLAINED
 from socsim.units import three_digits
+from socsim.verdict import run_label
 
 if TYPE_CHECKING:
     from socsim.result import Result
@@ -71,7 +72,7 @@ def comparison_parts(found: Comparison) -> Iterator[RenderableType]:
     yield from _difference_parts(found)
     for pair in found.pairs:
         yield Text("")
-        yield plain(part_label(pair.device), style=f"bold {part_colour(pair.device)}")
+        yield plain(run_label({"device": pair.device}), style=f"bold {part_colour(pair.device)}")
         yield _figures(pair)
         for side in pair.without_terms:
             yield plain(
@@ -127,6 +128,8 @@ def figure_text(key: str, value: float | None) -> str:
     dimension = dimension_of(key)
     if value is None:
         return UNKNOWN
+    if not value:
+        return "0"
     return three_digits(value) if dimension == "ratio" else quantity(value, dimension)
 
 
@@ -228,4 +231,4 @@ def _check_line(check: Check) -> Text:
         text = figure_text if condition.kind == "figure" else signed_text
         what = text(condition.key, measured)
     word, style = ("FAILED", "bold red") if check.failed else ("ok", "green")
-    return Text.assemble((word, style), plain(f"  {part_label(check.device)}: {condition.text}  ({what})"))
+    return Text.assemble((word, style), plain(f"  {run_label({'device': check.device})}: {condition.text}  ({what})"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +42,6 @@ def run(options: Namespace) -> int:
     if is_study_folder(folder):
         return _sensitivities(folder, options)
     result = load_result(folder)
-    _check_devices(result, options.devices or ())
     return _meet(result, options) if options.meet else _explain(result, options)
 
 
@@ -55,13 +53,6 @@ def _check_options(options: Namespace) -> None:
         raise InputError(Problem("says what --meet makes larger", file="--vary", expected="a target, --meet EXPR"))
     if options.output and options.meet:
         raise InputError(Problem("the page shows what-ifs; --meet makes none", file="-o"))
-
-
-def _check_devices(result: Result, devices: Sequence[str]) -> None:
-    from socsim.errors import raise_all, unknown_name
-
-    known = [run.device for run in result.runs]
-    raise_all(unknown_name("device of the result", device, known) for device in devices if device not in known)
 
 
 def _explain(result: Result, options: Namespace) -> int:

@@ -16,7 +16,7 @@ from socsim.report.words import part_label, quantity, share
 from socsim.study.explain import MORE, TARGETS, Explanation, Gain, share_text
 from socsim.study.meet import sentence
 from socsim.study.sensitivity import TRUSTED_FIT, Sensitivity
-from socsim.verdict import BOUND_WORDS
+from socsim.verdict import BOUND_WORDS, run_label
 
 if TYPE_CHECKING:
     from socsim.result import Result
@@ -35,7 +35,7 @@ def explanation_parts(result: Result, found: Sequence[Explanation]) -> Iterator[
     yield run_heading(result.summary)
     for one in found:
         yield Text("")
-        yield plain(part_label(one.run.device), style=f"bold {part_colour(one.run.device)}")
+        yield plain(run_label(one.run.summary), style=f"bold {part_colour(one.run.device)}")
         if one.run.metrics is None:
             yield plain(one.run.reason or "")
             continue
@@ -121,7 +121,7 @@ def cut_bar(cut: float) -> str:
 def answer_parts(found: Sequence[Answer]) -> Iterator[RenderableType]:
     """A sentence for each device."""
     for answer in found:
-        name = plain(part_label(answer.device), style=f"bold {part_colour(answer.device)}")
+        name = plain(run_label({"device": answer.device}), style=f"bold {part_colour(answer.device)}")
         yield Text.assemble(name, plain(f"  {sentence(answer)}"))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from socsim.hardware.platform_library import LoadedPlatform
+from socsim.report.words import part_label
 from socsim.result import DeviceRun, Result
 from socsim.study.rerun import Rerun, reruns
 from socsim.study.resources import RESOURCES, Resource
@@ -25,7 +26,7 @@ MOST_CLAIMS: Final = 3
 DRIVEN: Final = ("matrix", "vector", "scratchpad_bandwidth")
 """Resources that a clock drives."""
 ALMOST: Final = 0.9
-"""Of a clock's gain: a unit that gains this share of it explains it."""
+"""Gains of which one is at least this share of the other are as large."""
 Progress = Callable[[str, float | None], None]
 """(what is simulated, share done)."""
 
@@ -44,13 +45,13 @@ class Gain:
     @property
     def label(self) -> str:
         """Its name in tables."""
-        return f"{self.device}: {self.resource.label}" if self.device else self.resource.label
+        return f"{part_label(self.device)}: {self.resource.label}" if self.device else self.resource.label
 
     @property
     def phrase(self) -> str:
         """Its name in sentences: "10 % more DRAM bandwidth"."""
         text = self.resource.phrase.format(f"{MORE * 100:.0f} %")
-        return f"{text} of the {self.device}" if self.device else text
+        return f"{text} of the {part_label(self.device)}" if self.device else text
 
     def json(self) -> dict[str, Any]:
         """As in `socsim explain --json`."""
@@ -89,7 +90,7 @@ class Explanation:
 def explain(result: Result, devices: Sequence[str] = (), progress: Progress | None = None) -> tuple[Explanation, ...]:
     """Explain the runs of a result, all of them or those of some devices.
 
-    Raises InputError where the model of the result cannot be found any more.
+    Raises InputError for a device without a run, and where the model of the result cannot be found any more.
     """
     again = {rerun.device: rerun for rerun in reruns(result, devices)}
     chosen = [run for run in result.runs if run.device in (devices or [run.device])]
@@ -165,7 +166,7 @@ def sentence(gains: Sequence[Gain], target: str) -> str:
 
 
 def _claims(order: Sequence[Gain], target: str) -> Iterator[tuple[str, float]]:
-    """(phrase, cut) in order. A clock that gains hardly more than a unit that it drives is named beside that unit."""
+    """(phrase, cut) in order. A clock that gains as much as a unit that it drives is named beside that unit."""
     shadows = dict(_shadowed(order, target))
     for gain in order:
         share = gain.cuts[target] or 0.0
@@ -176,11 +177,11 @@ def _claims(order: Sequence[Gain], target: str) -> Iterator[tuple[str, float]]:
 
 
 def _shadowed(order: Sequence[Gain], target: str) -> Iterator[tuple[str | None, Gain]]:
-    """(device, the unit that explains the gain of its clock)."""
+    """(device, the unit that gains as much as its clock does)."""
     for clock in (gain for gain in order if gain.resource.name == "clock"):
-        least = ALMOST * max(clock.cuts[target] or 0.0, MATTERS)
         units = [gain for gain in order if gain.device == clock.device and gain.resource.name in DRIVEN]
-        if units and (units[0].cuts[target] or 0.0) >= least:
+        less, more = sorted((units[0].cuts[target] or 0.0, clock.cuts[target] or 0.0)) if units else (0, 0)
+        if more > MATTERS and less >= ALMOST * more:
             yield clock.device, units[0]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from socsim.data import is_file
-from socsim.errors import InputError, Problem
+from socsim.errors import InputError, Problem, raise_all, unknown_name
 from socsim.hardware.platform_library import LoadedPlatform, RuntimeChoice
 from socsim.result import DeviceRun, Result
 from socsim.study.resources import Setting
@@ -30,7 +30,7 @@ class Rerun:
     device: str
 
     def run(self, platform: LoadedPlatform, workload: LoadedWorkload | None = None) -> DeviceRun:
-        """The run there, recorded in as few rows as there may be."""
+        """The run there, simulated and recorded as it was: energies of aggregates are means where clocks change."""
         from socsim.pipeline import run_loaded
 
         return run_loaded(platform, workload or self.workload, [self.device], self._options()).runs[0]
@@ -60,15 +60,17 @@ class Rerun:
     def _options(self) -> RunOptions:
         from socsim.pipeline import RunOptions
 
-        options = self.result.options
-        return RunOptions(grain=options["grain"], decode=options["decode"], record="step", seed=options["seed"])
+        names = [field.name for field in fields(RunOptions)]
+        return RunOptions(**{name: value for name, value in self.result.options.items() if name in names})
 
 
 def reruns(result: Result, devices: Sequence[str] = ()) -> list[Rerun]:
     """The runs of a result that took place, all of them or those of some devices.
 
-    Raises InputError where the model cannot be found any more.
+    Raises InputError for a device without a run, and where the model cannot be found any more.
     """
+    known = [run.device for run in result.runs]
+    raise_all(unknown_name("device of the result", device, known) for device in devices if device not in known)
     workload = runnable_workload(result)
     chosen = [run for run in result.runs if run.ok and run.device in (devices or [run.device])]
     return [Rerun(result, workload, run.device) for run in chosen]

@@ -12,9 +12,10 @@ from socsim.report.figure import Figure, Segment, axis, categories, nothing, pla
 from socsim.report.html import render_page
 from socsim.report.panel import Panel
 from socsim.report.theme import INK, MUTED, cause_colour, part_colour
-from socsim.report.words import label, part_label, share
+from socsim.report.words import label, share
 from socsim.result import Result
 from socsim.study.explain import MORE, TARGETS, Explanation, Gain, ranked, sentence, share_text
+from socsim.verdict import run_label
 
 LEAD = "tpot_s"
 """The figure that the page opens with."""
@@ -26,12 +27,12 @@ def tornado_page(result: Result, explanations: Sequence[Explanation]) -> str:
     summary = result.summary
     title = f"{summary['workload']} on {summary['platform']}: what bounds it"
     panels = [panel for one in explanations for panel in _panels(one)]
-    lead = [f"{part_label(one.run.device)}: {text}" for one in explanations if (text := sentence(one.gains, LEAD))]
+    lead = [f"{run_label(one.run.summary)}: {text}" for one in explanations if (text := sentence(one.gains, LEAD))]
     return render_page(title, panels, lead=" ".join(lead), version=__version__)
 
 
 def _panels(one: Explanation) -> Iterator[Panel]:
-    device = part_label(one.run.device)
+    device = run_label(one.run.summary)
     if one.run.metrics is None:
         reason = plot(f"{one.run.device}-none", device, nothing(str(one.run.reason)))
         yield Panel(f"{one.run.device}-bounds", device, "", (reason,))

@@ -51,6 +51,13 @@ def test_a_clock_that_gains_more_than_any_unit_stands_for_itself():
     assert sentence(gains, "tpot_s").startswith("A 10 % higher clock cuts TPOT by 8.0 %, a 10 % faster matrix engine")
 
 
+def test_a_clock_that_limits_hold_back_gains_less_than_the_unit():
+    gains = [gain("clock", 0.016), gain("matrix", 0.082)]
+    assert sentence(gains, "tpot_s") == (
+        "A 10 % faster matrix engine cuts TPOT by 8.2 %, a 10 % higher clock by 1.6 %, nothing else by more than 1 %."
+    )
+
+
 def test_a_clock_that_gains_nothing_is_not_named():
     assert "clock" not in sentence([gain("port", 0.05), gain("clock", 0.0), gain("matrix", 0.0)], "tpot_s")
 
@@ -58,9 +65,9 @@ def test_a_clock_that_gains_nothing_is_not_named():
 def test_several_devices_are_told_apart():
     gains = [gain("matrix", 0.05, "gpu"), gain("matrix", 0.02, "npu")]
     assert sentence(gains, "tpot_s").startswith(
-        "A 10 % faster matrix engine of the gpu cuts TPOT by 5.0 %, a 10 % faster matrix engine of the npu by 2.0 %"
+        "A 10 % faster matrix engine of the GPU cuts TPOT by 5.0 %, a 10 % faster matrix engine of the NPU by 2.0 %"
     )
-    assert gains[0].label == "gpu: matrix engine"
+    assert gains[0].label == "GPU: matrix engine"
 
 
 def test_equal_gains_keep_their_order():
