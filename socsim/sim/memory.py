@@ -14,12 +14,14 @@ from simpy import Environment
 from simpy.events import Event
 
 from socsim.sim.alarm import Alarm, Signal
-from socsim.sim.sharing import DMA, Path, fair_shares
+from socsim.sim.sharing import DMA, Path, Share, fair_shares
 
 PS_PER_S: Final = 1_000_000_000_000
 ROUNDING_PS: Final = 1e-3
 """A time this close above a picosecond is on it: float rounding, not time."""
 NEVER_PS: Final = 1 << 62
+REMEMBERED: Final = 4096
+"""Divisions of the memory that are kept at hand."""
 
 
 def whole_ps(seconds: float) -> int:
@@ -73,6 +75,7 @@ class SharedMemory:
     def __init__(self, env: Environment) -> None:
         self._env = env
         self._flows: list[Flow] = []
+        self._known_shares: dict[object, list[Share]] = {}
         self._started = 0
         self._advanced_ps = 0
         self._wake_id = 0
@@ -131,12 +134,24 @@ class SharedMemory:
         self._wake_id += 1
         if not self._flows:
             return
-        for flow, (rate, cause) in zip(self._flows, fair_shares(self._flows), strict=True):
+        for flow, (rate, cause) in zip(self._flows, self._fair_shares(), strict=True):
             flow.set_rate(rate, cause, self._advanced_ps)
         first = self._flows[0] if len(self._flows) == 1 else min(self._flows, key=_turn)
         left_ps = first.left_ps
         if left_ps < NEVER_PS:
             self._arm(self._wake_id, first, left_ps)
+
+    def _fair_shares(self) -> list[Share]:
+        """The shares of the present flows; layers repeat, and so do they."""
+        key = tuple(
+            [(flow.requester, flow.path, flow.weight, flow.cap_bytes_per_s, flow.cap_cause) for flow in self._flows]
+        )
+        shares = self._known_shares.get(key)
+        if shares is None:
+            if len(self._known_shares) >= REMEMBERED:
+                self._known_shares.clear()
+            shares = self._known_shares[key] = fair_shares(self._flows)
+        return shares
 
     def _arm(self, wake_id: int, first: Flow, delay_ps: int) -> None:
         def wake(_: Event) -> None:
