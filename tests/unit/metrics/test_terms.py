@@ -1,8 +1,11 @@
 """Time and energy term by term, on runs written by hand."""
 
+from pathlib import Path
+
 import pytest
 
 from socsim.metrics.measure import measure
+from socsim.metrics.time_terms import TIME_TERMS
 from tests.unit.metrics.small_runs import MS, Script, kernel, platform, program
 from tests.unit.metrics.test_energy import idle_script
 
@@ -131,3 +134,8 @@ def test_transitions_clock_and_leakage_are_apart():
 
 def test_unknown_energy_has_no_terms():
     assert measure(idle_script(1).timeline(1), program(), platform(power__baseline=None)).energy_terms is None
+
+
+def test_the_reference_names_every_term():
+    page = (Path(__file__).parents[3] / "docs/reference/results.md").read_text(encoding="utf-8")
+    assert [term for term in TIME_TERMS if f"`{term}`" not in page] == []
