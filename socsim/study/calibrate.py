@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -71,6 +71,34 @@ def calibrate(fit: Fit, plans: Sequence[Planned], cross_validate: bool = True) -
     by_model = _left_out(fit, rows, "model", values) if cross_validate else ()
     by_platform = _left_out(fit, rows, "platform", values) if cross_validate else ()
     return Calibration(fit, fitted, residuals(rows, values), by_model, by_platform)
+
+
+def calibrate_all(
+    fits: Sequence[Fit],
+    plans: Sequence[Planned],
+    workers: int = 1,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[Calibration]:
+    """Several fits side by side, in their order; those without enough rows are left out unless there is only one."""
+    enough = [fit for fit in fits if sum(map(fit.takes, plans)) > len(fit.parameters)] if len(fits) > 1 else list(fits)
+    rows = [[plan for plan in plans if fit.takes(plan)] for fit in enough]
+    made: list[Calibration] = []
+    for one in _side_by_side(enough, rows, workers):
+        made.append(one)
+        if progress is not None:
+            progress(one.fit.name, len(made) / len(enough))
+    return made
+
+
+def _side_by_side(fits: Sequence[Fit], rows: Sequence[Sequence[Planned]], workers: int) -> Iterator[Calibration]:
+    if workers <= 1 or len(fits) < 2:
+        yield from map(calibrate, fits, rows)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(calibrate, fits, rows)
 
 
 def residuals(plans: Sequence[Planned], values: Mapping[Parameter, float]) -> tuple[Residual, ...]:

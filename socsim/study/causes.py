@@ -20,11 +20,21 @@ def _entries() -> tuple[Mapping[str, Any], ...]:
     return tuple(load_mapping(data_dir("validation") / "causes.yaml").data["causes"])
 
 
+def known_cause(row: Measurement) -> str | None:
+    """Why a row is off, if it is one of those of which that is known."""
+    return next((str(entry["cause"]) for entry in _entries() if _fits(entry, row)), None)
+
+
+def has_known_cause(row: Measurement) -> bool:
+    """Whether the source itself makes the row an outlier."""
+    return known_cause(row) is not None
+
+
 def cause_of(one: Comparison) -> str:
     """Why the row is off, or "unknown"."""
-    known = next((entry["cause"] for entry in _entries() if _fits(entry, one.row)), None)
+    known = known_cause(one.row)
     if known is not None:
-        return str(known)
+        return known
     return one.note if one.note.startswith("unknown runtime") else UNKNOWN
 
 

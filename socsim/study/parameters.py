@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,19 +91,3 @@ def quantity(text: object) -> tuple[float, str]:
     if match is None or isinstance(number, bool) or not isinstance(number, int | float):
         raise InputError(Problem("not a number that can be fitted", value=str(text), expected="such as 0.5 or 12 us"))
     return float(number), match[2]
-
-
-def fit_of_paths(
-    paths: Sequence[str], platforms: Sequence[str], starts: Mapping[str, tuple[float, str]]
-) -> tuple[Parameter, ...]:
-    """Parameters named on the command line: from a tenth to ten times their start, shares at most 1."""
-    chosen = "|".join(map(re.escape, platforms)) or ".*"
-    return tuple(
-        Parameter(path, start / 10, _ceiling(path, start), unit, chosen)
-        for path in paths
-        for start, unit in [starts[path]]
-    )
-
-
-def _ceiling(path: str, start: float) -> float:
-    return 1.0 if ".efficiency." in path else start * 10
