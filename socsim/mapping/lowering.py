@@ -81,12 +81,14 @@ def lower(
 
     Raises `CannotRun` where the model does not fit in DRAM, or a device has no path for a format or operator class.
     """
-    footprint = Footprint(trace.weight_bytes, trace.kv_cache_bytes, trace.activation_bytes)
-    check_capacity(footprint, platform)
     roles, host = roles_from(placement), host_of(platform)
     places = (placement.default, roles.prefill, roles.decode, *roles.operators.values())
     named = dict.fromkeys(name for place in places if place for name in members(place))
     targets = _targets(platform, runtimes, workload)
+    fused = all(targets[name].switches.inter for name in named)
+    activations = trace.fused_activation_bytes if fused else trace.activation_bytes
+    footprint = Footprint(trace.weight_bytes, trace.kv_cache_bytes, activations)
+    check_capacity(footprint, platform)
     lowerer = StepLowerer(targets, roles, host)
     controller = RequestController(trace, lowerer.lower_step)
     _probe(controller)

@@ -68,6 +68,11 @@ class OperatorTrace(Protocol):
         ...
 
     @property
+    def fused_activation_bytes(self) -> int:
+        """The same where attention is fused and its scores are never held as a whole."""
+        ...
+
+    @property
     def batch(self) -> int:
         """Sequences."""
         ...
@@ -175,21 +180,36 @@ class TransformerTrace:
     @property
     def activation_bytes(self) -> int:
         """Bytes of activations at their largest."""
+        return self._largest_set(fused=False)
+
+    @property
+    def fused_activation_bytes(self) -> int:
+        """Bytes of activations at their largest where no scores are held."""
+        return self._largest_set(fused=True)
+
+    def _largest_set(self, fused: bool) -> int:
         last = (self.decode_step(self.decode_steps - 1),) if self.decode_steps else ()
-        return max(self._working_set(step) for step in (*self.prefill, *last))
+        return max(self._working_set(step, fused) for step in (*self.prefill, *last))
 
-    def _working_set(self, step: StepOperators) -> int:
+    def _working_set(self, step: StepOperators, fused: bool) -> int:
         stream = tensor_bytes(WIDE, self.batch * step.tokens * self._architecture.hidden)
-        return stream + peak_bytes(operator for _, operator in step.operators())
+        return stream + peak_bytes((operator for _, operator in step.operators()), fused)
 
 
-def peak_bytes(operators: Iterable[Operator]) -> int:
-    """The largest sum of an operator's inputs and outputs; scores are held for one KV head and sequence at a time."""
-    return max(map(_held_bytes, operators), default=0)
+def peak_bytes(operators: Iterable[Operator], fused: bool = False) -> int:
+    """The largest sum of an operator's inputs and outputs.
+
+    Scores are held for one KV head and sequence at a time, and not at all where attention is `fused`.
+    """
+    return max((_held_bytes(operator, fused) for operator in operators), default=0)
 
 
-def _held_bytes(operator: Operator) -> int:
+def _held_bytes(operator: Operator, fused: bool) -> int:
     match operator.kind:
+        case Kind.ATTENTION_SCORES if fused:
+            return operator.activation_bytes
+        case Kind.ATTENTION_CONTEXT if fused:
+            return operator.output_bytes
         case Kind.SOFTMAX | Kind.ATTENTION_MASK:
             return 0  # in place of the scores
         case Kind.ATTENTION_SCORES:

@@ -148,6 +148,7 @@ class TableTrace:
         self.weight_bytes = stated["resident_weight_bytes"] or _largest(steps, ("weight_bytes",))
         self.kv_cache_bytes = stated["kv_cache_bytes"] or _largest(steps, ("kv_read_bytes", "kv_write_bytes"))
         self.activation_bytes = stated["peak_activation_bytes"] or _working_set(steps)
+        self.fused_activation_bytes = min(self.activation_bytes, _working_set(steps, fused=True))
 
     def _sampled_steps(self) -> list[StepOperators]:
         """Prefill, the first and the last decode step: demand only grows between the two."""
@@ -207,5 +208,5 @@ def _largest(steps: list[StepOperators], names: tuple[str, ...]) -> int:
     return max(map(total, steps), default=0)
 
 
-def _working_set(steps: list[StepOperators]) -> int:
-    return peak_bytes(operator for step in steps for _, operator in step.operators())
+def _working_set(steps: list[StepOperators], fused: bool = False) -> int:
+    return peak_bytes((operator for step in steps for _, operator in step.operators()), fused)

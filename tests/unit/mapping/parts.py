@@ -192,7 +192,7 @@ class SmallTrace:
         self.decode_steps = output - 1 if prompt else output
         self.weight_bytes = layers * sum(o.weight_bytes for o in layer(1, 1))
         self.kv_cache_bytes = layers * 256 * (prompt + output)
-        self.activation_bytes = 4096
+        self.activation_bytes = self.fused_activation_bytes = 4096
 
     def decode_step(self, index: int) -> StepOperators:
         return self._step("decode", 1, self.prompt_tokens + index + 1)

@@ -236,3 +236,10 @@ def test_more_of_each_technique_together(traced):
 def test_activations_at_their_largest(traced, prompt, operator_bytes):
     """Gate, up and product of a short prompt; Q and the scores of one KV head (two query heads) of a long one."""
     assert traced(prompt, 5).activation_bytes == operator_bytes + prompt * 256 * 2
+
+
+def test_fused_attention_holds_no_scores(traced):
+    trace = traced(2000, 5)
+    scores = next(o for _, o in trace.prefill[0].operators() if o.kind == "attention_scores")
+    assert trace.activation_bytes >= scores.output_bytes // scores.batch
+    assert trace.fused_activation_bytes < scores.output_bytes // scores.batch
