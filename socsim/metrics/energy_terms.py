@@ -71,18 +71,17 @@ def _static(timeline: Timeline, platform: PlatformSpec, device: str) -> dict[str
 def _dram(
     timeline: Timeline, platform: PlatformSpec, table: KernelTable, runs: FloatArray, power: PowerHistory
 ) -> dict[str, float]:
-    """Reads and writes by role; the rest of the DRAM's energy is background."""
-    energy = platform.memory.dram.energy
-    moved = {
-        "read": (runs @ table.role_read_bytes, energy.read),
-        "write": (runs @ table.role_write_bytes, energy.write),
-    }
-    terms = {
-        f"{way}_{role}": float(count) * (per_byte or 0.0)
-        for way, (counts, per_byte) in moved.items()
-        for role, count in zip(ROLES, counts, strict=True)
-    }
-    return terms | {"background": _until_end(timeline, power, DRAM, is_static=True)}
+    """Reads and writes by role, bytes of no role counting as activations; the rest of its energy is background."""
+    energy, rest = platform.memory.dram.energy, ROLES.index("activation")
+    terms = dict[str, float]()
+    for way, roles, whole, per_byte in (
+        ("read", table.role_read_bytes, table.read_bytes, energy.read),
+        ("write", table.role_write_bytes, table.write_bytes, energy.write),
+    ):
+        moved = runs @ roles
+        moved[rest] += runs @ whole - moved.sum()
+        terms |= {f"{way}_{role}": float(count) * (per_byte or 0.0) for role, count in zip(ROLES, moved, strict=True)}
+    return terms | {"background": _until_end(timeline, power, DRAM)}
 
 
 def _shared(platform: PlatformSpec, table: KernelTable, runs: FloatArray) -> EnergyTerms:
@@ -97,13 +96,10 @@ def _shared(platform: PlatformSpec, table: KernelTable, runs: FloatArray) -> Ene
     return parts
 
 
-def _until_end(timeline: Timeline, power: PowerHistory, part: str, is_static: bool = True) -> float:
-    """Joules of a part's pieces of one sort over the run."""
-    return sum(
-        _end_of(timeline, piece.energy, piece.parts.index(part))
-        for piece in power.pieces
-        if part in piece.parts and piece.is_static == is_static
-    )
+def _until_end(timeline: Timeline, power: PowerHistory, part: str) -> float:
+    """Joules that accrue to a part over the run whether or not a kernel runs."""
+    found = [piece for piece in power.pieces if part in piece.parts and piece.is_static]
+    return sum(_end_of(timeline, piece.energy, piece.parts.index(part)) for piece in found)
 
 
 def _end_of(timeline: Timeline, energy: Cumulative, column: int = 0) -> float:

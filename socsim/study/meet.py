@@ -33,6 +33,8 @@ class Trial:
     figures: dict[str, float | None]
     met: bool
     reason: str | None = None
+    broken: tuple[str, ...] = ()
+    """Figures of the targets that it does not meet."""
 
     def json(self) -> dict[str, Any]:
         """As in `socsim explain --meet --json`."""
@@ -135,7 +137,8 @@ def _trial(rerun: Rerun, varied: str, value: int | str, conditions: Sequence[Con
         return Trial(value, {}, met=False, reason=run.reason)
     known = figures_of(run.summary) | {FOOTPRINT: footprint_bytes(run)}
     figures = {condition.key: known.get(condition.key) for condition in conditions}
-    return Trial(value, figures, met=all(_holds(one, figures[one.key]) for one in conditions))
+    broken = tuple(dict.fromkeys(one.key for one in conditions if not _holds(one, figures[one.key])))
+    return Trial(value, figures, met=not broken, broken=broken)
 
 
 def _holds(condition: Condition, figure: float | None) -> bool:
@@ -190,7 +193,8 @@ def _figure_texts(trial: Trial) -> Iterator[str]:
     from socsim.study.keys import dimension_of_key
     from socsim.units import three_digits
 
-    for key, value in trial.figures.items():
+    for key in trial.broken:
+        value = trial.figures[key]
         dimension = dimension_of_key(key)
         known = three_digits(value) if dimension is None and value is not None else None
         yield f"{key} {known or (quantity(value, dimension) if dimension else 'unknown')}"

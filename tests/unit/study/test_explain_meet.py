@@ -58,7 +58,10 @@ def answer(varied: str, largest: Trial | None, after: Trial | None) -> Answer:
 
 
 def test_the_answer_in_words():
-    found, after = Trial(4146, {"tpot_s": 0.0999}, met=True), Trial(4147, {"tpot_s": 0.1001}, met=False)
+    found, after = (
+        Trial(4146, {"tpot_s": 0.0999}, met=True),
+        Trial(4147, {"tpot_s": 0.1001, "ttft_s": 1.0}, met=False, broken=("tpot_s",)),
+    )
     assert sentence(answer("prompt_tokens", found, after)) == (
         "tpot_s<0.1 holds up to 4146 prompt tokens; 4147: tpot_s 100 ms."
     )
