@@ -261,7 +261,22 @@ def _simulated(
     error = sampling_error(timeline, STRATA) if is_sampled else None
     decode = options.decode if is_sampled else "exact"
     run = DeviceRun(plan.name, metrics=metrics, timeline=timeline, grain=options.grain, decode=decode)
-    return replace(run, decode_error_estimate=error)
+    return replace(run, decode_error_estimate=error, intervals=_intervals(run, plan, platform))
+
+
+def _intervals(run: DeviceRun, plan: Plan, platform: LoadedPlatform) -> dict[str, list[float] | None]:
+    """Error bars of a run; none on a platform that is an idea and no chip (`defaults: none`)."""
+    from socsim.metrics.intervals import Measured, run_intervals
+
+    if platform.spec.defaults == "none":
+        return {}
+
+    def measured(device: str | None) -> Measured:
+        name = members(device or plan.name)[0]
+        return Measured(platform.spec.devices[name].type, plan.runtimes[name].name)
+
+    place = plan.placement
+    return run_intervals(run.summary, measured(place.prefill or place.default), measured(place.decode or place.default))
 
 
 def program_of(plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, seed: int = 0) -> Program:

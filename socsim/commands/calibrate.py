@@ -22,7 +22,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--measurements", metavar="FILE.csv", help="measured rows; default: those that ship")
     add("--fit", type=comma_separated, action="extend", metavar="PATH[,PATH...]",
-        help="platform.devices.npu.clock, runtime.genie.npu.efficiency.matmul; default: the fits that ship")  # fmt: skip
+        help="platform.devices.npu.clock, runtime.qnn.npu.layer_overhead, ...; default: the fits that ship")  # fmt: skip
     add("--platform", type=comma_separated, action="extend", metavar="P[,P...]", help="only rows of these platforms")
     add("-o", "--output", metavar="FILE", help="write the fitted values with their provenance (YAML)")
     add("--residuals", metavar="FILE.csv", help="write the residuals behind the error bars (of all shipped fits)")

@@ -121,9 +121,21 @@ def run_notes(summary: Mapping[str, Any]) -> Group:
     """Devices that cannot run it and why, the verdict, remarks on limits."""
     failed = [run for run in summary["runs"] if not run["ok"]]
     reasons = [Text.assemble(device_name(run["device"]), "  ", plain(run["reason"])) for run in failed]
-    lines = [Text(""), *reasons, plain(verdict(summary))]
+    lines = [Text(""), *reasons, plain(verdict(summary)), *_error_bars(summary["runs"])]
     lines += [plain(remark, style="dim") for remark in remarks(summary)]
     return Group(*lines)
+
+
+def _error_bars(runs: Sequence[Run]) -> list[Text]:
+    """What measured figures of such devices and runtimes let expect, in a line per run."""
+    lines = []
+    for run in runs:
+        shown = [(name, run.get(key)) for name, key in (("TTFT", "ttft_interval_s"), ("TPOT", "tpot_interval_s"))]
+        known = [f"{name} {quantity(ends[0], 'time')} to {quantity(ends[1], 'time')}" for name, ends in shown if ends]
+        if known:
+            text = f"  80 % interval: {', '.join(known)}"
+            lines.append(Text.assemble(device_name(run["device"]), plain(text, style="dim")))
+    return lines
 
 
 def heading(text: object) -> Text:

@@ -19,8 +19,12 @@ from socsim.data import data_dir
 CONFIDENCE: Final = 0.8
 ENOUGH: Final = 8
 """Residuals that a group needs to speak for itself."""
-UNMEASURED: Final = 1.5
-"""Widening where residuals of other classes or runtimes have to stand in."""
+FEW: Final = 1.2
+"""Widening where a runtime has too few rows on a class, and those of its class have to stand in."""
+NONE: Final = 2.0
+"""Widening where the runtime was never measured on the class."""
+OTHER_CLASSES: Final = 2.5
+"""Widening where the class was hardly measured at all."""
 QUANTITIES: Final = ("prefill", "decode", "power")
 
 
@@ -59,13 +63,13 @@ def shipped_residuals() -> tuple[Residual, ...]:
 def factors(residuals: Sequence[Residual], quantity: str, device_class: str, runtime: str) -> Factors:
     """The 80 % interval of a quantity, from the closest residuals that are enough.
 
-    Those of the same class and runtime; else of the class, widened; else of all classes, widened twice.
+    Those of the same class and runtime; else of the class, widened; else of all classes, widened more.
     """
     of_quantity = [one for one in residuals if one.quantity == quantity]
     of_class = [one for one in of_quantity if one.device_class == device_class]
     own = [one for one in of_class if one.runtime == runtime]
-    choices = ((own, 1.0), (of_class, UNMEASURED), (of_quantity, UNMEASURED**2))
-    chosen, widening = next(((group, w) for group, w in choices if len(group) >= ENOUGH), (of_quantity, UNMEASURED**2))
+    choices = ((own, 1.0), (of_class, FEW if own else NONE))
+    chosen, widening = next(((group, w) for group, w in choices if len(group) >= ENOUGH), (of_quantity, OTHER_CLASSES))
     return _widened([one.value for one in chosen], widening)
 
 
@@ -81,19 +85,28 @@ def _widened(values: Sequence[float], widening: float) -> Factors:
     return Factors(math.exp(-(middle + half)), math.exp(-(middle - half)))
 
 
+class Measured(NamedTuple):
+    """What residuals are looked up by."""
+
+    device_class: str
+    runtime: str
+
+
 def run_intervals(
-    summary: Mapping[str, object], device_class: str, runtime: str, residuals: Sequence[Residual] | None = None
+    summary: Mapping[str, object], prefill: Measured, decode: Measured, residuals: Sequence[Residual] | None = None
 ) -> dict[str, list[float] | None]:
     """The intervals of a run's figures, by their keys in the summary; null where the figure is.
+
+    `prefill` and `decode` are the class and runtime of the device that runs each.
 
     Energy is power times time: its logarithmic half-widths are those of both, added in squares.
     """
     known = shipped_residuals() if residuals is None else residuals
     if not known:
         return dict.fromkeys(INTERVALS)
-    by_quantity = {name: factors(known, name, device_class, runtime) for name in QUANTITIES}
-    energy = _product(by_quantity["power"], by_quantity["decode"])
-    chosen = {"ttft_s": by_quantity["prefill"], "tpot_s": by_quantity["decode"], "energy_j": energy}
+    tpot, power = factors(known, "decode", *decode), factors(known, "power", *decode)
+    energy = _product(power, tpot)
+    chosen = {"ttft_s": factors(known, "prefill", *prefill), "tpot_s": tpot, "energy_j": energy}
     chosen["energy_per_output_token_j"] = energy
     return {INTERVAL_OF[key]: one.of(_number(summary.get(key))) for key, one in chosen.items()}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from socsim.hardware.platform import PlatformSpec
+from socsim.metrics.intervals import INTERVAL_OF
 from socsim.report.data import (
     Bandwidth,
     Fact,
@@ -96,6 +97,7 @@ def _run(run: DeviceRun, result: Result) -> RunData:
         name=run.device,
         part=part,
         summary=run.summary,
+        intervals=_intervals(run.summary),
         operators=_operators(metrics.operators, platform.devices),
         part_energy=tuple(PartEnergy(one.part, one.phase, one.state, one.energy_j) for one in metrics.state_energies),
         power=power,
@@ -111,6 +113,12 @@ def _run(run: DeviceRun, result: Result) -> RunData:
         timeline=timeline,
         kernel_kinds={point.kernel: point.kind for point in metrics.roofline},
     )
+
+
+def _intervals(summary: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """The 80 % intervals that are known, by the key of their figure."""
+    found = {key: summary.get(interval) for key, interval in INTERVAL_OF.items()}
+    return {key: (ends[0], ends[1]) for key, ends in found.items() if ends}
 
 
 def _windows(found: windows.Windows) -> Windows:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from socsim.errors import InputError, file_problem
 from socsim.hardware.platform import PlatformSpec
 from socsim.hardware.platform_library import LoadedPlatform
+from socsim.metrics.intervals import INTERVALS
 from socsim.result.inputs import resolved_yaml
 from socsim.result.stored import metrics_of, stored_metrics
 from socsim.result.tables import read_timeline, result_table, write_table
@@ -80,7 +81,8 @@ def _run(folder: Path, entry: Mapping[str, Any], stored: Mapping[str, Any]) -> D
     from socsim.result.result import DeviceRun
 
     known = ("reason", "grain", "decode", "decode_error_estimate", "wall_s")
-    device, facts = entry["device"], {key: entry.get(key) for key in known}
+    device, facts = entry["device"], dict[str, Any]({key: entry.get(key) for key in known})
+    facts["intervals"] = {key: entry.get(key) for key in INTERVALS}
     if not entry["ok"]:
         return DeviceRun(device, **facts)
     timeline = read_timeline(folder, device, _timeline_facts(stored[device]["timeline"]))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from socsim.hardware.platform_library import LoadedPlatform
+from socsim.metrics.intervals import INTERVALS
 from socsim.metrics.measure import RunMetrics
 from socsim.result.keys import FIGURES
 from socsim.timeline.timeline import Timeline
@@ -37,6 +38,8 @@ class DeviceRun:
     """Host time for lowering, simulating and measuring."""
     decode_error_estimate: float | None = None
     """Of the decode time, as a fraction, where decode is sampled."""
+    intervals: Mapping[str, list[float] | None] = field(default_factory=dict)
+    """80 % intervals by their keys in the summary ("tpot_interval_s"), from what was measured of such devices."""
 
     @property
     def ok(self) -> bool:
@@ -52,6 +55,7 @@ class DeviceRun:
             "ok": self.ok,
             "reason": self.reason,
             **figures,
+            **{key: self.intervals.get(key) for key in INTERVALS},
             "grain": self.grain,
             "decode": self.decode,
             **({"decode_error_estimate": self.decode_error_estimate} if self.decode == "sampled" else {}),
