@@ -25,6 +25,10 @@ class KernelEfficiency(Spec):
     """Rows of activations up to which the runtime takes its matrix-vector kernels."""
     matmul_rows: Annotated[int, Field(ge=1)] = 1
     """Rows of the output tile of its many-row kernels: fewer rows, or a rest, take as long as a whole tile."""
+    deep: Share = 1.0
+    """Of both rates, products of more than `deep_channels` input channels."""
+    deep_channels: Annotated[int, Field(ge=1)] | None = None
+    """Input channels that its schedules of a product are made for; null = any number."""
     attention: Share = 1.0
     vector: Share = 1.0
     stream: Share = 1.0

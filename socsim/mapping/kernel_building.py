@@ -37,7 +37,7 @@ def build_kernel(
     pim = near_memory_engine(target, operators, rates)
     served = _served(target, operators, attention, around, pim)
     moved = summed(one.traffic for one in served)
-    cycles = _cycles(target, served, attention)
+    cycles, deep = _cycles(target, served, attention), _deep_share(target, operators)
     tiles = min(max(one.traffic.tiles for one in served), target.runtime.max_tiles or MAX_TILES)
     gathers = operators[0].kind is Kind.EMBEDDING
     return Kernel(
@@ -55,7 +55,7 @@ def build_kernel(
         read_bytes=moved.weight + moved.kv_read + moved.activation_read,
         write_bytes=moved.kv_write + moved.activation_write,
         cache_bytes=moved.cached,
-        rate_cap_bytes_per_s=rates.cap(moved),
+        rate_cap_bytes_per_s=rates.cap(moved) if deep == 1.0 else (rates.cap(moved) or rates.port) * deep,
         dram_efficiency=rates.dram_efficiency(moved, gathers),
         bytes_by_role=_bytes_by_role(moved),
         extra_bytes=_extra_bytes(served, moved),
@@ -117,6 +117,13 @@ def _served(
     )
 
 
+def _deep_share(target: Target, operators: Sequence[Operator]) -> float:
+    """Share of the rates that is left where a product sums over more input channels than its schedule is made for."""
+    efficiency = target.runtime.efficiency
+    channels = max((o.k for o in operators if o.kind is Kind.MATMUL), default=0)
+    return efficiency.deep if efficiency.deep_channels is not None and channels > efficiency.deep_channels else 1.0
+
+
 def _cycles(target: Target, served: Sequence[Served], attention: bool) -> Cycles:
     """Matrix and vector work overlap where the kernel is fused vertically, else one follows the other."""
     matrix = 0.0
@@ -125,7 +132,8 @@ def _cycles(target: Target, served: Sequence[Served], attention: bool) -> Cycles
         works = [one.work for one in members]
         apart = sum(work.matrix_cycles for work in works)
         inside = members[0].kept_in_memory or len(members) == 1
-        matrix += apart if inside else merged_cycles(target, [one.operator for one in members], works)
+        cycles = apart if inside else merged_cycles(target, [one.operator for one in members], works)
+        matrix += cycles / _deep_share(target, [one.operator for one in members])
     vector = sum(one.work.vector_cycles for one in served)
     overlapped = attention or target.switches.intra
     return Cycles(matrix, vector, max(matrix, vector) if overlapped else matrix + vector)
