@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import inf
+from typing import NamedTuple
 
+from socsim.hardware.memory import MemorySpec
 from socsim.mapping.kernel import Kernel, Stage
 from socsim.mapping.kernel_building import PS_PER_S
 from socsim.mapping.work import Target
@@ -85,33 +88,79 @@ def _columns(operator: Operator, start: int, stop: int) -> Operator:
 def stage_seconds(pair: tuple[Target, Target], stage: Stage) -> tuple[float, float]:
     """Seconds that each device takes, side by side on the DRAM; 0 for one that has nothing to do."""
     targets = {target.machine.name: target for target in pair}
-    rates = _fair_rates([_alone(targets[kernel.device], kernel) for kernel in stage], _dram_rate(pair[0], stage))
+    flows = [_flow(targets[kernel.device], kernel) for kernel in stage]
+    moved = _moved_by(pair[0].memory, flows)
     took = {
-        kernel.device: _seconds(targets[kernel.device], kernel, rate) for kernel, rate in zip(stage, rates, strict=True)
+        kernel.device: max(end, flow.start_s + flow.computing_s)
+        + min(end - flow.start_s, flow.computing_s) / kernel.tiles
+        for kernel, flow, end in zip(stage, flows, moved, strict=True)
     }
     return took.get(pair[0].machine.name, 0.0), took.get(pair[1].machine.name, 0.0)
 
 
-def _alone(target: Target, kernel: Kernel) -> float:
-    port = target.machine.port_bytes_per_s
-    return min(kernel.rate_cap_bytes_per_s or port, port)
+class Flow(NamedTuple):
+    """A kernel's bytes on their way: no faster than its port lets them and its compute eats them."""
+
+    start_s: float
+    """Launch and latency."""
+    size_bytes: int
+    port: float
+    eaten: float
+    computing_s: float
+    cost: float
+    """Bytes of the DRAM's peak that one of its bytes takes."""
 
 
-def _dram_rate(target: Target, stage: Stage) -> float:
-    dram = target.memory.dram
-    shared = dram.efficiency.shared if len(stage) > 1 else 1.0
-    return dram.peak_bandwidth * shared * min(kernel.dram_efficiency for kernel in stage)
+def _flow(target: Target, kernel: Kernel) -> Flow:
+    port, computing_s = target.machine.port_bytes_per_s, kernel.compute_cycles / target.machine.clock_hz
+    return Flow(
+        (kernel.launch_ps + kernel.latency_ps) / PS_PER_S,
+        kernel.bytes,
+        min(kernel.rate_cap_bytes_per_s or port, port),
+        kernel.bytes / computing_s if computing_s and kernel.bytes else inf,
+        computing_s,
+        1.0 / kernel.dram_efficiency,
+    )
 
 
-def _fair_rates(caps: Sequence[float], pool: float) -> list[float]:
-    """Max-min fair shares of a pool for one or two flows with caps."""
-    if sum(caps) <= pool or len(caps) == 1:
-        return [min(cap, pool) for cap in caps]
-    half = pool / 2
-    return [min(cap, max(half, pool - other)) for cap, other in zip(caps, reversed(caps), strict=True)]
+def _moved_by(memory: MemorySpec, flows: Sequence[Flow]) -> list[float]:
+    """When the last byte of each flow has come: one alone until the other starts, and after it has ended."""
+    peak = memory.dram.peak_bandwidth
+    alone = [min(flow.port, flow.eaten, peak / flow.cost) for flow in flows]
+    ends = [flow.start_s + flow.size_bytes / rate for flow, rate in zip(flows, alone, strict=True)]
+    if len(flows) == 1:
+        return ends
+    first, second = sorted(range(2), key=lambda i: flows[i].start_s)
+    meet = flows[second].start_s
+    if ends[first] <= meet:
+        return ends
+    left = [float(flow.size_bytes) for flow in flows]
+    left[first] -= alone[first] * (meet - flows[first].start_s)
+    together = _together(memory, flows)
+    sooner, later = sorted(range(2), key=lambda i: left[i] / together[i])
+    ends[sooner] = meet + left[sooner] / together[sooner]
+    ends[later] = ends[sooner] + (left[later] - together[later] * (ends[sooner] - meet)) / alone[later]
+    return ends
 
 
-def _seconds(target: Target, kernel: Kernel, rate: float) -> float:
-    moving, computing = kernel.bytes / rate, kernel.compute_cycles / target.machine.clock_hz
-    started = (kernel.launch_ps + kernel.latency_ps) / PS_PER_S
-    return started + max(moving, computing) + min(moving, computing) / kernel.tiles
+def _together(memory: MemorySpec, flows: Sequence[Flow]) -> list[float]:
+    """The rates of two flows side by side; ports pass less while the other one loads the DRAM."""
+    dram = memory.dram
+    room = dram.peak_bandwidth * dram.efficiency.shared
+    rates = _fair_rates(flows, [min(flow.port, flow.eaten) for flow in flows], room)
+    taken = [rate * flow.cost / room for rate, flow in zip(rates, flows, strict=True)]
+    slower = [1.0 + (dram.loaded_latency - 1.0) * other for other in reversed(taken)]
+    caps = [min(flow.port / by, flow.eaten) for flow, by in zip(flows, slower, strict=True)]
+    return _fair_rates(flows, caps, room)
+
+
+def _fair_rates(flows: Sequence[Flow], caps: Sequence[float], room: float) -> list[float]:
+    """Max-min fair shares of what the DRAM gives, for two flows with caps."""
+    level = room / sum(flow.cost for flow in flows)
+    low = min(range(2), key=lambda i: caps[i])
+    if caps[low] >= level:
+        return [level, level]
+    rates = list(caps)
+    other = 1 - low
+    rates[other] = min(caps[other], (room - caps[low] * flows[low].cost) / flows[other].cost)
+    return rates
