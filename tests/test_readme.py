@@ -13,7 +13,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -75,6 +75,13 @@ def saved(block: Block, folder: Path) -> str:
     return f"socsim check {file.name}"
 
 
+def marked(documents: list[Path]) -> list[Any]:
+    """Guides simulate a lot: all but the tutorial are left to the slow tests."""
+    guides = ROOT / "docs" / "guides"
+    slow = [path for path in documents if path.parent == guides and path.stem != "tutorial"]
+    return [pytest.param(path, marks=pytest.mark.slow if path in slow else ()) for path in documents]
+
+
 def run_block(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:
     bin_folder = Path(sys.executable).parent
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
@@ -95,7 +102,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("document", marked(documents()), ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_a_document_says_to_type_works(document, folder):
     for block in blocks_of(document.read_text(encoding="utf-8")):
         done = run_block(block, folder)
