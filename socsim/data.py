@@ -48,7 +48,8 @@ def _shipped_candidates(kind: str, path: Path, suffixes: tuple[str, ...]) -> lis
 
 def _not_found(kind: str, name_or_path: str, suffixes: tuple[str, ...]) -> Problem:
     path = Path(name_or_path)
-    known = unknown_name(kind.rsplit("/", 1)[-1].removesuffix("s"), name_or_path, shipped_names(kind, suffixes))
+    word = {"studies": "study"}.get(kind) or kind.rsplit("/", 1)[-1].removesuffix("s")
+    known = unknown_name(word, name_or_path, shipped_names(kind, suffixes))
     if path.suffix in suffixes or len(path.parts) > 1:
         return replace(known, message="there is no such file, and no shipped one of that name")
     return known

@@ -10,6 +10,9 @@ from typing import Any, Protocol
 from socsim.errors import InputError, Problem, SimulationError
 from socsim.study.evaluate import Batch, Evaluated, evaluate_batch
 
+CONNECT_S = 10.0
+"""Seconds that a scheduler has to answer."""
+
 
 class Workers(Protocol):
     """Takes batches and gives futures. A worker that dies breaks the futures it held."""
@@ -107,7 +110,7 @@ def _client(address: str) -> Any:
         expected = "pip install 'socsim[study]'"
         raise InputError(Problem("a cluster needs dask.distributed", file="--cluster", expected=expected)) from None
     try:
-        return Client(address, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+        return Client(address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
         message = f"no scheduler answers: {str(error).splitlines()[0]}"
         problem = Problem(message, file="--cluster", value=address, expected="e.g. tcp://host:8786")
