@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from socsim.commands.arguments import Named, comma_separated, whole_number
 from socsim.commands.output import write
+from socsim.errors import printable
 
 if TYPE_CHECKING:
     from socsim.explore.server import ExploreServer
@@ -32,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Serve the page until Ctrl-C."""
     server = _server(options)
-    write(f"{server.session.title}\n{server.url}")
+    write(f"{printable(server.session.title)}\n{server.url}")
     if not options.quiet:
         write("Ctrl-C ends it.")
     sys.stdout.flush()

@@ -13,8 +13,11 @@ from threading import Thread
 import pytest
 
 from socsim.cli import main
+from socsim.explore.page import render_page
 from socsim.explore.server import ExploreServer
 from socsim.explore.session import Session, Subject
+
+EVIL = "<script>alert(1)</script>"
 
 
 @contextmanager
@@ -92,6 +95,14 @@ def test_anything_else_is_refused(server, expected, asked):
     status, text, _ = ask(server, **{"body": {"device": "npu", "knobs": {}}} | asked)
     assert status == expected
     assert "Traceback" not in text
+
+
+def test_users_text_stays_text(tmp_path):
+    file = tmp_path / "evil.yaml"
+    file.write_text(f"extends: ideal-48tops\nname: '{EVIL}'\n", encoding="utf-8")
+    page = render_page(Session(Subject(str(file), "w8a8-1k")))
+    assert EVIL not in page
+    assert "&lt;script&gt;alert(1)" in page
 
 
 def test_every_server_has_a_secret_of_its_own(server):
