@@ -20,7 +20,7 @@ from socsim.mapping.speculation import Handovers, speculative_program
 from socsim.power.governors import GOVERNORS
 from socsim.schema.overrides import split_overrides
 from socsim.workload.draft import draft_workload, with_native_formats
-from socsim.workload.passes import with_static_shape
+from socsim.workload.passes import with_formats, with_static_shape
 from socsim.workload.spec import PlacementSpec, WorkloadSpec
 from socsim.workload.workload_library import LoadedWorkload, load_workload
 
@@ -113,7 +113,9 @@ def run(
     loaded_workload = load_workload(name, by_prefix["workload"])
     result = run_loaded(loaded_platform, loaded_workload, devices, options or RunOptions(), progress)
     if output is not None:
-        result = result.save(output, report=report)
+        from socsim.report.export import write_report_files
+
+        result = result.save(output, also=write_report_files if report else None)
     return result
 
 
@@ -286,7 +288,7 @@ def program_of(plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, s
     speculative = workload.spec.deployment.speculative
     if plan.draft is None or plan.draft_device is None or speculative == "none":
         return program
-    drafting = Plan(plan.draft_device, PlacementSpec(default=plan.draft_device))
+    drafting = Plan(plan.draft_device, PlacementSpec(default=plan.draft_device), plan.runtimes)
     native = plan.profiles[members(plan.draft_device)[0]]
     own = with_native_formats(plan.draft.spec, workload.spec, native.activation_format, native.kv_format)
     draft_spec = adapted(own, platform, drafting)
@@ -298,7 +300,10 @@ def program_of(plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, s
 
 
 def adapted(spec: WorkloadSpec, platform: LoadedPlatform, plan: Plan) -> WorkloadSpec:
-    """The workload as the plan's devices need it: with static shapes where one has no others."""
+    """The workload as the plan's devices need it: in the runtime's formats where none are stated, with static shapes
+    where a device has no others."""
+    software = plan.runtimes[members(plan.placement.default or plan.name)[0]].profile
+    spec = with_formats(spec, software.activation_format, software.kv_format)
     static = any(needs_static_shape(platform.spec, device) for device in plan.placed)
     return with_static_shape(spec) if static else spec
 

@@ -56,6 +56,7 @@ def _simulated(options: Namespace) -> Result:
     """The saved result; everything that is wrong with the input comes before the simulation starts."""
     from socsim.commands.progress import ProgressLine
     from socsim.pipeline import RunOptions, load_platform, load_workload, plan_runs, run_loaded
+    from socsim.report.export import write_report_files
     from socsim.result import check_folder
     from socsim.schema.overrides import split_overrides
 
@@ -74,7 +75,7 @@ def _simulated(options: Namespace) -> Result:
 
         result = run_loaded(platform, workload, devices, how, tell)
         line(f"writing {folder}")
-        return result.save(folder, report=not options.no_report)
+        return result.save(folder, also=None if options.no_report else write_report_files)
 
 
 def _default_folder(platform: LoadedPlatform, workload: LoadedWorkload) -> Path:

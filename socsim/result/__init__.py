@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from socsim.result.result import DeviceRun, Result, load
+from socsim.result.reading import load
+from socsim.result.result import DeviceRun, Result
 from socsim.result.target import check_folder
 
 __all__ = ["DeviceRun", "Result", "check_folder", "load"]

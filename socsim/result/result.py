@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -123,15 +123,16 @@ class Result:
         """Step functions of time; `unit` is that of `value`."""
         return self._frame("counters")
 
-    def save(self, folder: str | Path, *, report: bool = False) -> Result:
+    def save(self, folder: str | Path, *, also: Callable[[Result, Path], None] | None = None) -> Result:
         """Write the result folder, replacing a result that lies there; returns the result with its `result_dir`.
 
-        Raises InputError where something else lies there.
+        `also` writes what else belongs into the folder (`socsim.report.export.write_report_files`: page and trace)
+        before it takes its place. Raises InputError where something else lies there.
         """
         from socsim.result.folder import write_result
 
         saved = replace(self, result_dir=str(folder))
-        write_result(saved, Path(folder), report)
+        write_result(saved, Path(folder), also)
         return saved
 
     def _frame(self, name: str) -> pd.DataFrame:
@@ -200,10 +201,3 @@ def _shown(value: Any, dimension: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{phase}: {cause}" for phase, cause in value.items() if cause)
     return format_quantity(value, dimension) if dimension else three_digits(value)
-
-
-def load(folder: str | Path) -> Result:
-    """The result in a folder. Raises InputError where there is none."""
-    from socsim.result.folder import read_result
-
-    return read_result(Path(folder))

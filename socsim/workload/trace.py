@@ -12,7 +12,6 @@ from socsim.workload.ops import Kind, Operator, Section, StepOperators
 from socsim.workload.passes import Pass, check_workload, request_passes, static_prompt
 from socsim.workload.schemes import WIDE, tensor_bytes
 from socsim.workload.spec import WorkloadSpec
-from socsim.workload.trace_table import operator_table, write_table
 from socsim.workload.transformer import (
     Operators,
     block_operators,
@@ -24,8 +23,6 @@ from socsim.workload.transformer import (
     plan_runs,
     resident_weight_bytes,
 )
-
-__all__ = ["OperatorTrace", "TransformerTrace", "operator_table", "trace_operators", "write_table"]
 
 _REMEMBERED_STEPS = 2048  # decode steps kept at hand; a longer request builds the older ones again
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from socsim.errors import InputError, Problem
 from socsim.workload.demand import VectorOps
 from socsim.workload.ops import Operator, StepOperators
-
-if TYPE_CHECKING:
-    from socsim.workload.trace import OperatorTrace
+from socsim.workload.trace import OperatorTrace
 
 Row = dict[str, Any]
 

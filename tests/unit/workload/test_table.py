@@ -8,8 +8,7 @@ import pytest
 from socsim.errors import InputError
 from socsim.workload.importers.table import read_table
 from socsim.workload.ops import Kind
-from socsim.workload.trace import operator_table, write_table
-from socsim.workload.trace_table import COLUMNS
+from socsim.workload.trace_table import COLUMNS, operator_table, write_table
 
 CONTRACT = (
     "step phase layer repeat operator kind m n k batch context weight_format activation_format kv_format output_format "

@@ -9,7 +9,8 @@ from socsim.workload.formats import FORMATS
 from socsim.workload.importers.table import read_table
 from socsim.workload.ops import Kind
 from socsim.workload.spec import WorkloadSpec
-from socsim.workload.trace import operator_table, trace_operators, write_table
+from socsim.workload.trace import trace_operators
+from socsim.workload.trace_table import operator_table, write_table
 
 FIELDS = ("weight_bytes", "activation_bytes", "kv_read_bytes", "kv_write_bytes", "output_bytes", "macs", "padding_macs")
 FIELDS += ("effective_macs", "masked_macs", "m", "n", "k", "batch", "context", "vector_op_count")
