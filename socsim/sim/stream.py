@@ -247,17 +247,21 @@ class RequestStream:
             names = self._layer_names[key] = tuple(map(self._recorder.name, texts))
         return names
 
+    def _is_stopping(self) -> bool:
+        """Whether another stream asked it to end; a call, as that may change while kernels run."""
+        return self._stops_soon
+
     def _expand(self, section: TemplateSection, names: tuple[int, ...], row: int) -> Run:
         """Every kernel of every layer, simulated."""
         journal, control = self._journal, self._control
         if self._leads:
             control.begin_section(section, self._now)
         for name in names:
-            if self._stops_soon:
+            if self._is_stopping():
                 return
             journal.open_layer(name, row, self._now)
             for stage in section.stages:
-                if self._stops_soon:
+                if self._is_stopping():
                     break
                 if self._leads:
                     control.announce(stage)

@@ -24,7 +24,8 @@ KEYS = {
     "request_s", "cold_start_s", "energy_j", "prefill_energy_j", "decode_energy_j", "energy_per_output_token_j",
     "background_energy_j", "soc_power_mean_w", "soc_power_peak_w", "energy_by_part_j", "dram_read_bytes",
     "dram_write_bytes", "dram_bytes_by_role", "macs", "padding_waste_fraction", "bound_by", "max_temperature_degc",
-    "throttled_fraction", "limit_reachable", "speculation", "energy_per_request_mwh", "residency", "grain", "decode", "events", "wall_s",
+    "throttled_fraction", "limit_reachable", "speculation", "energy_per_request_mwh", "residency", "grain",
+    "decode", "events", "wall_s",
 }  # fmt: skip
 TWO_DEVICES = """\
 socsim: platform/v1

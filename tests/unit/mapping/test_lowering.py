@@ -1,6 +1,5 @@
 """Programs: steps in order, shared kernels, footprints, placements."""
 
-
 import pytest
 
 from socsim.mapping.assign import CannotRun

@@ -21,7 +21,9 @@ KEYS = [
     "dram_read_bytes", "dram_write_bytes", "dram_bytes_by_role",
     "macs", "padding_waste_fraction", "bound_by",
     "max_temperature_degc", "throttled_fraction", "limit_reachable",
-    "speculation", "energy_per_request_mwh", "residency", "grain", "decode", "events", "wall_s",
+    "speculation", "energy_per_request_mwh", "residency",
+    "ttft_interval_s", "tpot_interval_s", "energy_interval_j", "energy_per_output_token_interval_j",
+    "grain", "decode", "events", "wall_s",
 ]  # fmt: skip
 """Of an entry of `runs`, in the order in which interfaces documents them."""
 

@@ -111,8 +111,11 @@ def test_every_platform_meets_every_workload(tmp_path):
     head = "socsim: study/v1\nplatform: [ideal-48tops, lunar-lake-268v]\nworkload: [w8a8-1k, chat-1k]\n"
     places = load(tmp_path, "", head).places
     assert [str(place) for place in places] == [
-        "w8a8-1k on ideal-48tops", "chat-1k on ideal-48tops", "w8a8-1k on lunar-lake-268v", "chat-1k on lunar-lake-268v",
-    ]  # fmt: skip
+        "w8a8-1k on ideal-48tops",
+        "chat-1k on ideal-48tops",
+        "w8a8-1k on lunar-lake-268v",
+        "chat-1k on lunar-lake-268v",
+    ]
 
 
 @pytest.mark.parametrize(
