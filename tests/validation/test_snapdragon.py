@@ -107,5 +107,51 @@ def test_prefill_on_the_npu_and_decode_on_the_gpu():
         PHONE, "chat-1k", overrides=[*DECODE, "workload.placement={prefill: npu, decode: gpu}"], options=RunOptions()
     ).runs[0]
     npu, gpu = decode("npu").summary, decode("gpu").summary
-    assert split.summary["ttft_s"] == pytest.approx(npu["ttft_s"], rel=0.02)
-    assert split.summary["tpot_s"] == pytest.approx(gpu["tpot_s"], rel=0.02)
+    assert split.summary["ttft_s"] == pytest.approx(npu["ttft_s"], rel=0.05)
+    assert split.summary["tpot_s"] == pytest.approx(gpu["tpot_s"], rel=0.05)
+
+
+SPECULATIVE = (
+    "workload.deployment.speculative={{draft: llama-3.2-1b, draft_device: npu, verify_device: gpu, tokens: 4, "
+    "acceptance: {acceptance}, pipelined: {pipelined}}}"
+)
+
+
+@cache
+def drafted(acceptance: float, pipelined: str = "false"):
+    """Llama-3-8B on the GPU, drafted by Llama-3.2-1B on the NPU."""
+    overrides = [*DECODE, "workload.request.output_tokens=128"]
+    if acceptance is not None:
+        overrides.append(SPECULATIVE.format(acceptance=acceptance, pipelined=pipelined))
+    devices = ["gpu"] if acceptance is None else None
+    return run(PHONE, "chat-1k", devices=devices, overrides=overrides, options=RunOptions()).runs[0].summary
+
+
+def test_speculation_pays_where_drafts_are_accepted():
+    plain, good = drafted(None), drafted(0.8)
+    assert good["tpot_s"] < plain["tpot_s"] / 1.5
+    assert good["energy_per_output_token_j"] < plain["energy_per_output_token_j"]
+    assert good["speculation"]["tokens_per_verification"] == pytest.approx(3.36, rel=0.15)
+
+
+def test_speculation_costs_time_and_energy_where_they_are_not():
+    plain, bad = drafted(None), drafted(0.2)
+    assert bad["tpot_s"] > plain["tpot_s"]
+    assert bad["energy_per_output_token_j"] > plain["energy_per_output_token_j"]
+    speculation = bad["speculation"]
+    assert speculation["wasted_draft_energy_j"] > 0.8 * speculation["draft_energy_j"]
+
+
+def test_a_verification_of_five_rows_takes_hardly_longer_than_one_row():
+    """Both stream the weights once."""
+    plain, good = drafted(None), drafted(0.8)
+    verification_s = good["speculation"]["verification_s"] / good["speculation"]["verifications"]
+    assert plain["tpot_s"] <= verification_s <= 1.1 * plain["tpot_s"]
+
+
+def test_pipelined_drafts_contend_for_the_dram():
+    turns, pipelined = (drafted(0.8, how)["speculation"] for how in ("false", "true"))
+    assert turns["overlap_s"] == 0.0
+    assert pipelined["overlap_s"] > 0.5 * pipelined["verification_s"]
+    assert pipelined["verification_s"] > 1.1 * turns["verification_s"]
+    assert pipelined["contention_s"] > 0.0
