@@ -23,7 +23,7 @@ endif
 INSTALL_SELF = $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow check format lock browser bench docs clean
+.PHONY: help setup run test test-slow check format lock browser bench calibrate docs clean
 
 help: ## these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ browser: ## Chromium for the tests of the report, where it is missing
 
 bench: $(FULL) ## how fast the simulator is
 	@for file in benchmarks/*.py; do $(BIN)/python "$$file" || exit 1; done
+
+calibrate: $(FULL) ## the fits behind the shipped values, anew: fits.yaml, error bars, tables of VALIDATION.md
+	$(BIN)/socsim calibrate -o fits.yaml --residuals validation/residuals.csv --tables VALIDATION.md
+	$(BIN)/socsim validate --tables VALIDATION.md
 
 docs: $(FULL) ## the documentation, in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

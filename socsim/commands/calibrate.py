@@ -22,10 +22,11 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--measurements", metavar="FILE.csv", help="measured rows; default: those that ship")
     add("--fit", type=comma_separated, action="extend", metavar="PATH[,PATH...]",
-        help="platform.devices.npu.clock, runtime.qnn.npu.layer_overhead, ...; default: the fits that ship")  # fmt: skip
+        help="platform.devices.npu.clock, runtime.qnn.npu.layer_overhead; default: the shipped fits")  # fmt: skip
     add("--platform", type=comma_separated, action="extend", metavar="P[,P...]", help="only rows of these platforms")
     add("-o", "--output", metavar="FILE", help="write the fitted values with their provenance (YAML)")
     add("--residuals", metavar="FILE.csv", help="write the residuals behind the error bars (of all shipped fits)")
+    add("--tables", metavar="FILE.md", help="write the tables between the markers of this file (VALIDATION.md)")
     add("--workers", type=whole_number, default=WORKERS, metavar="N", help=f"processes (default {WORKERS})")
     json_option(parser)
 
@@ -43,6 +44,8 @@ def run(options: Namespace) -> int:
     made = _calibrated(fits, plans, options)
     if options.output:
         _write(options.output, calibration_yaml(made))
+    if options.tables:
+        _write_tables(options.tables, made)
     if options.residuals:
         _write_residuals(options, rows, made)
     if options.json:
@@ -85,6 +88,15 @@ def _write(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise unwritable(path, error) from None
+
+
+def _write_tables(path: str, made: Sequence[Calibration]) -> None:
+    from pathlib import Path
+
+    from socsim.schema.loader import read_text
+    from socsim.study.validation_markdown import calibration_tables, updated
+
+    _write(path, updated(read_text(Path(path)), calibration_tables(made)))
 
 
 def _write_residuals(options: Namespace, rows: Sequence[Measurement], made: Sequence[Calibration]) -> None:

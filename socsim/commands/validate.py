@@ -22,6 +22,10 @@ def configure(parser: ArgumentParser) -> None:
     add("--measurements", metavar="FILE.csv", help="measured rows; default: those that ship")
     add("--claims", action="store_true", help="compare with the papers' claims instead")
     add("-o", "--output", metavar="FILE.html", help="the page; default: validation.html (none with --json)")
+    add("--tables", metavar="FILE.md", help="write the tables between the markers of this file (VALIDATION.md)")
+    add("--from-llama-bench", metavar="FILE", help="turn a llama-bench report into measurement rows and stop")
+    add("--from-llm-bench", metavar="FILE", help="turn a report of OpenVINO's llm_bench into measurement rows and stop")
+    add("--as", metavar="PLATFORM,DEVICE[,MODEL[,WEIGHTS]]", dest="origin", help="what the report was measured on")
     add("--workers", type=whole_number, default=WORKERS, metavar="N", help=f"processes (default {WORKERS})")
     json_option(parser)
 
@@ -30,6 +34,8 @@ def run(options: Namespace) -> int:
     """Simulate the rows and show how far off they are."""
     if options.claims:
         return _claims(options)
+    if options.from_llama_bench or options.from_llm_bench:
+        return _import(options)
     from socsim.commands.output import write_json
     from socsim.commands.progress import ProgressLine
     from socsim.study.measurements import read_measurements, shipped_measurements
@@ -43,11 +49,42 @@ def run(options: Namespace) -> int:
     page = options.output or (None if options.json else "validation.html")
     if page:
         _write_page(validation, page)
+    if options.tables:
+        _write_tables(validation, options.tables)
     if options.json:
         write_json(validation_json(validation))
     elif not options.quiet:
         _show(validation, page)
     return 0 if validation.compared else 1
+
+
+def _import(options: Namespace) -> int:
+    """Measurement rows of a report, to standard output: `> own.csv`, then `--measurements own.csv`."""
+    from pathlib import Path
+
+    from socsim.commands.output import write
+    from socsim.errors import InputError, Problem
+    from socsim.study.importers.llama_bench import read_llama_bench
+    from socsim.study.importers.llm_bench import read_llm_bench
+    from socsim.study.importers.rows import Origin, measurement_csv
+
+    words = (options.origin or "").split(",")
+    if not 2 <= len(words) <= 4 or not all(words[:2]):
+        raise InputError(Problem("what was it measured on?", file="--as", expected="PLATFORM,DEVICE[,MODEL[,WEIGHTS]]"))
+    path = Path(options.from_llama_bench or options.from_llm_bench)
+    rows = read_llama_bench(path) if options.from_llama_bench else read_llm_bench(path)
+    write(measurement_csv(rows, Origin(*words), path.name))
+    return 0
+
+
+def _write_tables(validation: Validation, path: str) -> None:
+    from pathlib import Path
+
+    from socsim.schema.loader import read_text
+    from socsim.study.validation_markdown import updated, validation_tables
+
+    file = Path(path)
+    file.write_text(updated(read_text(file), validation_tables(validation)), encoding="utf-8")
 
 
 def _write_page(validation: Validation, page: str) -> None:
@@ -64,15 +101,16 @@ def _write_page(validation: Validation, page: str) -> None:
 
 def _show(validation: Validation, page: str | None) -> None:
     from socsim.commands.tables import columns, heading, plain, show, unbroken
-    from socsim.study.validation_tables import HEADERS, overall_rows, skipped_rows, worst_rows
+    from socsim.study.validation_tables import HEADERS, overall_rows, short_outlier_rows, skipped_rows
 
-    right = tuple(range(1, len(HEADERS)))
     show(
         heading(f"{len(validation.compared)} of {validation.rows} rows simulated"),
-        columns(overall_rows(validation), HEADERS, right=right, wraps=0),
-        heading("\nFarthest off"),
-        columns(worst_rows(validation, 8), wraps=0),
-        heading("\nSkipped"),
+        columns(overall_rows(validation), HEADERS, right=tuple(range(1, len(HEADERS))), wraps=0),
+        plain(""),
+        heading("Farthest off"),
+        columns(short_outlier_rows(validation, 8), right=(0,)),
+        plain(""),
+        heading("Skipped"),
         columns(skipped_rows(validation), right=(0,)),
         plain(""),
         unbroken(f"Page: {page}" if page else ""),

@@ -68,6 +68,12 @@ def outlier_row(one: Comparison) -> Row:
     return (what, three_digits(row.value), three_digits(one.simulated), _signed(one.error), cause_of(one))
 
 
+def short_outlier_rows(validation: Validation, count: int) -> list[Row]:
+    """The rows farthest off, short enough for a terminal: error, row, cause."""
+    worst = sorted(validation.compared, key=lambda one: (-abs(one.log_ratio), one.row.id))[:count]
+    return [(_signed(one.error), f"{one.row.id} {one.row.platform} {one.row.metric}", cause_of(one)) for one in worst]
+
+
 def skipped_rows(validation: Validation) -> list[Row]:
     """How many rows are skipped for which reason."""
     counts = Counter(reason for _, reason in validation.skipped)

@@ -1,0 +1,1 @@
+"""Reports of benchmarks as measurement rows: llama-bench and OpenVINO's llm_bench."""
