@@ -216,20 +216,25 @@ class PowerControl:
             self._end(run.kernel, start_ps + run.end_ps)
         return opening.life
 
-    def hold(self, device: str, now_ps: int) -> None:
-        """A device works without a pause until `let_go`, whatever it runs."""
-        self._tracks[device].begin(now_ps)
-        self._tracks[DRAM].begin(now_ps)
+    def hold(self, parts: Sequence[str], now_ps: int) -> None:
+        """Parts work without a pause until `let_go`, whatever they run."""
+        for part in parts:
+            self._tracks[part].begin(now_ps)
 
-    def let_go(self, device: str, now_ps: int) -> None:
+    def let_go(self, parts: Sequence[str], now_ps: int) -> None:
         """The end of `hold`."""
-        self._tracks[device].end(now_ps)
-        self._tracks[DRAM].end(now_ps)
+        for part in parts:
+            self._tracks[part].end(now_ps)
 
-    def is_steady(self, device: str, now_ps: int) -> bool:
-        """Whether the next kernel of a device starts as the last one did."""
+    def is_steady(self, devices: Sequence[str], now_ps: int) -> bool:
+        """Whether the next kernels of devices start as the last ones did."""
         self.advance(now_ps)
-        return not self.rails[device].is_pending
+        return not any(self.rails[device].is_pending for device in devices)
+
+    def work(self, works: Sequence[tuple[str, int, int]], start_ps: int) -> None:
+        """Devices have worked, before the next tick: (device, from, to) after a start."""
+        for device, begin_ps, end_ps in works:
+            self._tracks[device].work(start_ps + begin_ps, start_ps + end_ps)
 
     def skip(self, lives: Sequence[Life], times: int) -> None:
         """Stages have run, before the next tick, as often as that."""

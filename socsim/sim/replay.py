@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from socsim.mapping.kernel import Stage, TemplateSection
+from socsim.sim.energy_meter import DRAM
 from socsim.sim.journal import Journal, Section
 from socsim.sim.lives import Life, Lives
 from socsim.sim.power_control import PowerControl
 
+Work = tuple[str, int, int]
+"""A device, from when to when it works, after the start of a layer."""
 Turn = tuple[Sequence[Life], int]
 """The lives of a layer's stages, and how many layers in a row lead them."""
 
@@ -20,51 +23,63 @@ class Replay:
         self._control = control
         self._lives = lives
         self._journal = journal
+        self._works: dict[tuple[int, ...], tuple[Work, ...]] = {}
 
     def section(self, section: TemplateSection, where: Section) -> int:
         """All layers of a section; returns when they will be over."""
         self._control.begin_section(section, where.start_ps)
         devices = tuple(dict.fromkeys([kernel.device for stage in section.stages for kernel in stage]))
-        count = len(where.names)
-        if len(devices) == 1:
-            self._control.hold(devices[0], where.start_ps)
-            end_ps = self._write(self._alone(section.stages, devices[0], where.start_ps, count), where)
-            self._control.let_go(devices[0], end_ps)
-            return end_ps
-        return self._write(self._together(section.stages, where.start_ps, count), where)
+        held = (*devices, DRAM) if len(devices) == 1 else (DRAM,)
+        self._control.hold(held, where.start_ps)
+        end_ps = self._write(self._turns(section.stages, devices, where.start_ps, len(where.names)), where)
+        self._control.let_go(held, end_ps)
+        return end_ps
 
-    def _alone(self, stages: Sequence[Stage], device: str, now_ps: int, count: int) -> Iterator[Turn]:
-        """One device: as many layers at once as end before the next tick, then one stage by stage."""
+    def _turns(self, stages: Sequence[Stage], devices: Sequence[str], now_ps: int, count: int) -> Iterator[Turn]:
+        """As many layers at once as end before the next tick; the one in which it falls stage by stage."""
         control = self._control
         while count:
             turns = 0
-            if control.is_steady(device, now_ps):
+            if control.is_steady(devices, now_ps):
                 clocks = control.clocks
                 lives = [self._lives.life(stage, clocks) for stage in stages]
                 length = sum([life.duration_ps for life in lives])
                 turns = min(count, (control.next_tick_ps - now_ps) // length) if length else count
             if turns:
                 control.skip(lives, turns)
+                if len(devices) > 1:
+                    self._mark(lives, [now_ps + turn * length for turn in range(turns)])
                 now_ps += length * turns
             else:
-                turns, lives = 1, self._played(stages, now_ps)
+                turns, lives = 1, list(self._layer(stages, now_ps, is_shared=len(devices) > 1))
                 now_ps += sum([life.duration_ps for life in lives])
             count -= turns
             yield lives, turns
 
-    def _together(self, stages: Sequence[Stage], now_ps: int, count: int) -> Iterator[Turn]:
-        """Several devices: stage by stage."""
-        for _ in range(count):
-            lives = self._played(stages, now_ps)
-            now_ps += sum([life.duration_ps for life in lives])
-            yield lives, 1
+    def _mark(self, lives: Sequence[Life], starts_ps: Sequence[int]) -> None:
+        """The work of several devices in layers that start at these times."""
+        key = tuple([life.number for life in lives])
+        works = self._works.get(key)
+        if works is None:
+            works = self._works[key] = _works(lives)
+        for start_ps in starts_ps:
+            self._control.work(works, start_ps)
 
-    def _played(self, stages: Sequence[Stage], now_ps: int) -> list[Life]:
-        lives = []
+    def _layer(self, stages: Sequence[Stage], now_ps: int, *, is_shared: bool) -> Iterator[Life]:
+        """Stages one by one: those that end before the next tick as a whole."""
+        control = self._control
         for stage in stages:
-            lives.append(self._control.play(stage, now_ps))
-            now_ps += lives[-1].duration_ps
-        return lives
+            life = None
+            if control.is_steady([kernel.device for kernel in stage], now_ps):
+                life = self._lives.life(stage, control.clocks)
+            if life is None or now_ps + life.duration_ps > control.next_tick_ps:
+                life = control.play(stage, now_ps)
+            else:
+                control.skip((life,), 1)
+                if is_shared:
+                    self._mark((life,), (now_ps,))
+            now_ps += life.duration_ps
+            yield life
 
     def _write(self, turns: Iterator[Turn], where: Section) -> int:
         """Turns go to the journal, equal ones together; returns when the last one is over."""
@@ -74,6 +89,20 @@ class Replay:
             at_ps += sum([life.duration_ps for life in lives]) * count
             done += count
         return at_ps
+
+
+def _works(lives: Sequence[Life]) -> tuple[Work, ...]:
+    """When each device works in a layer; what follows without a pause is one work."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    at = 0
+    for life in lives:
+        for run in life.runs:
+            mine, start, end = found.setdefault(run.kernel.device, []), at + run.busy_from_ps, at + run.end_ps
+            if mine and mine[-1][1] == start:
+                start, _ = mine.pop()
+            mine.append((start, end))
+        at += life.duration_ps
+    return tuple((device, start, end) for device, works in found.items() for start, end in works)
 
 
 def _merged(turns: Iterator[Turn]) -> Iterator[Turn]:
