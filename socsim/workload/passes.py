@@ -106,6 +106,19 @@ def with_static_shape(workload: WorkloadSpec) -> WorkloadSpec:
     return workload.model_copy(update={"deployment": deployment})
 
 
+def with_formats(workload: WorkloadSpec, activations: str | None, kv_cache: str | None) -> WorkloadSpec:
+    """The workload under a runtime whose default formats hold where it states none."""
+    deployment = workload.deployment
+    update: dict[str, object] = {}
+    if activations and "format" not in deployment.activations.model_fields_set:
+        update["activations"] = deployment.activations.model_copy(update={"format": activations})
+    if kv_cache and "format" not in deployment.kv_cache.model_fields_set:
+        update["kv_cache"] = deployment.kv_cache.model_copy(update={"format": kv_cache})
+    if not update:
+        return workload
+    return workload.model_copy(update={"deployment": deployment.model_copy(update=update)})
+
+
 def check_workload(workload: WorkloadSpec, layers: int, max_context: int) -> None:
     """InputError with everything that does not fit the model (its layers, its limit in tokens) or the static shapes.
 
