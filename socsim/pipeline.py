@@ -316,7 +316,12 @@ def _background(index: int, platform: LoadedPlatform, workload: LoadedWorkload) 
     if entry.traffic is not None:
         return Traffic(entry.device, entry.traffic, round((entry.period or 0.0) * PS_PER_S), entry.duty or 1.0)
     beside = Path(workload.document.file).parent / str(entry.workload)
-    other = load_workload(beside if is_file(beside) else str(entry.workload))
+    path = f"background.{index}.workload"
+    try:
+        other = load_workload(beside if is_file(beside) else str(entry.workload))
+    except InputError as error:
+        placed = workload.document.source_map.place
+        raise InputError(p if p.file else placed(replace(p, path=path), path) for p in error.problems) from None
     place = other.spec.placement.model_copy(update={"default": entry.device})
     plan = _plan(Plan(entry.device, place, draft=draft_workload(other)), platform, other)
     return OtherProgram(program_of(plan, platform, other))

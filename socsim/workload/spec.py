@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from socsim.schema.quantity import Bandwidth, Time
 from socsim.schema.spec import Spec
@@ -45,6 +45,18 @@ class BackgroundSpec(Spec):
     period: Time | None = None
     duty: Annotated[float, Field(gt=0, le=1)] | None = None
     workload: str | None = None
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> BackgroundSpec:
+        if (self.traffic is None) == (self.workload is None):
+            raise ValueError("expected either traffic or a workload")
+        if (self.period is None) != (self.duty is None):
+            raise ValueError("bursts need both a period and a duty")
+        if self.period is not None and self.traffic is None:
+            raise ValueError("a workload does not burst; period and duty belong to traffic")
+        if self.period == 0.0:
+            raise ValueError("expected a period longer than 0 s")
+        return self
 
 
 class Qos(Spec):
