@@ -77,6 +77,7 @@ class PowerControl:
         self._announced: dict[int, Stage] = {}
         self._openings: dict[int, Opening] = {}
         self._others = Others()
+        self._clocked: tuple[tuple[int, ...], Clocks] = ((), {})
         self.next_tick_ps = NEVER_PS
         for rail in self.rails.values():
             self._start(rail)
@@ -259,7 +260,10 @@ class PowerControl:
     @property
     def clocks(self) -> Clocks:
         """The clocks that hold."""
-        return {device: rail.clock_hz for device, rail in self.rails.items()}
+        points = tuple([rail.current for rail in self.rails.values()])
+        if points != self._clocked[0]:
+            self._clocked = points, {device: rail.clock_hz for device, rail in self.rails.items()}
+        return self._clocked[1]
 
     def _every(self, period_ps: int, action: Callable[[int], None]) -> None:
         self._tickers.append(Ticker(period_ps, action))
