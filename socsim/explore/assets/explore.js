@@ -93,13 +93,19 @@
   }
 
   function cell(answer, figure) {
-    const {value, text} = answer.figures[figure.key];
+    const {value, text, interval, interval_text: range} = answer.figures[figure.key];
     if (value === null) return make("td", {class: "unknown"}, text === "unknown" ? text : "none");
     const before = started(answer) ? started(answer).figures[figure.key].value : null;
     const all = shown().flatMap((other) => [other, started(other)]).filter((other) => other && other.ok);
-    const scale = Math.max(...all.map((other) => other.figures[figure.key].value || 0)) || 1;
+    const reach = (known) => Math.max(known.value || 0, ...(known.interval || []));
+    const scale = Math.max(...all.map((other) => reach(other.figures[figure.key]))) || 1;
     const bar = make("span", {class: "bar"}, make("i", {style: `width:${100 * value / scale}%;background:${answer.colour}`}));
     if (before) bar.append(make("i", {class: "tick", style: `left:calc(${100 * before / scale}% - 1px)`}));
+    if (interval) {
+      const [low, high] = interval.map((end) => 100 * end / scale);
+      bar.append(make("i", {class: "whisker", style: `left:${low}%;width:${high - low}%`}));
+      bar.title = `80 % interval: ${range}`;
+    }
     const change = make("span", {class: "change"}, changeText(value, before));
     return make("td", {"data-figure": figure.key}, make("b", {}, text), " ", change, bar);
   }
