@@ -12,6 +12,7 @@ from socsim.metrics.latency import Latency
 from socsim.metrics.measure import RunMetrics
 from socsim.metrics.part_states import StateEnergy
 from socsim.metrics.roofline import RooflinePoint, Roofs
+from socsim.metrics.speculation import Speculation
 from socsim.metrics.traffic import Traffic
 from socsim.result.tables import columns_of, read_run
 from socsim.result.window_tables import WINDOWS, read_windows
@@ -37,6 +38,7 @@ def metrics_of(stored: Mapping[str, Any], folder: Path, device: str) -> RunMetri
         "latency": Latency(**plain["latency"]),
         "traffic": Traffic(**plain["traffic"]),
         "energy": Energy(**energy | {"by_token_j": tuple(energy["by_token_j"])}) if energy is not None else None,
+        "speculation": Speculation(**plain["speculation"]) if plain.get("speculation") is not None else None,
         "state_energies": tuple(StateEnergy(**one) for one in plain["state_energies"]),
         "roofline": tuple(RooflinePoint(**point) for point in plain["roofline"]),
         "roofs": tuple(Roofs(**roofs) for roofs in plain["roofs"]),

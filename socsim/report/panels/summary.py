@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -12,6 +12,7 @@ from socsim.report.figure import STACK, Figure, Json, Segment, amounts, categori
 from socsim.report.panel import Panel
 from socsim.report.theme import ROLES, part_colour, shade
 from socsim.report.words import UNKNOWN, label, part_label, quantity, rate
+from socsim.units import DimensionName
 
 
 class Column(NamedTuple):
@@ -42,6 +43,7 @@ def build(data: ReportData) -> Panel:
         "Bars compare the devices within a column; whiskers are intervals where they are known.",
         (plot("summary", "Time to the first and to the last token by device", _answer(data)),),
         before=device_table(data),
+        after=speculation_table(data),
     )
 
 
@@ -53,6 +55,40 @@ def device_table(data: ReportData) -> str:
         '<div class="scroll"><table class="devices"><thead><tr><th scope=col>Device</th>{}'
         "<th scope=col>Bound by</th></tr></thead><tbody>{}</tbody></table></div>"
     ).format(head, rows)
+
+
+def speculation_table(data: ReportData) -> str:
+    """What became of drafts, and what contention took, as HTML; nothing where no run was speculative."""
+    rows = [(run, run.summary["speculation"]) for run in data.ran if run.summary.get("speculation")]
+    if not rows:
+        return ""
+    head = Markup("").join(Markup("<th scope=col>{}</th>").format(title) for title, _ in SPECULATION)
+    body = Markup("").join(_speculation(run, found) for run, found in rows)
+    return Markup(
+        '<div class="scroll"><table class="devices"><thead><tr><th scope=col>Speculation</th>{}</tr></thead>'
+        "<tbody>{}</tbody></table></div>"
+    ).format(head, body)
+
+
+def _speculation(run: RunData, found: Mapping[str, Any]) -> Markup:
+    cells = Markup("").join(Markup("<td>{}</td>").format(shown(found)) for _, shown in SPECULATION)
+    return Markup("<tr><th scope=row>{}</th>{}</tr>").format(part_label(run.name), cells)
+
+
+def _known(value: float | None, dimension: DimensionName) -> str:
+    return "none" if value is None else quantity(value, dimension)
+
+
+SPECULATION: tuple[tuple[str, Callable[[Mapping[str, Any]], str]], ...] = (
+    ("Drafts accepted", lambda found: f"{found['accepted_tokens']} of {found['draft_tokens']}"),
+    ("Tokens per verification", lambda found: f"{found['tokens_per_verification'] or 0:.2f}"),
+    ("Drafting", lambda found: _known(found["draft_s"], "time")),
+    ("Verifying", lambda found: _known(found["verification_s"], "time")),
+    ("Both at once", lambda found: _known(found["overlap_s"], "time")),
+    ("Lost to DRAM contention", lambda found: _known(found["contention_s"], "time")),
+    ("Energy of wasted drafts", lambda found: _known(found["wasted_draft_energy_j"], "energy")),
+)
+"""Figures of speculative decoding: title, and how it is shown."""
 
 
 def _row(run: RunData, data: ReportData) -> Markup:
