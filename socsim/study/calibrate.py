@@ -22,6 +22,9 @@ SOFT: Final = 0.05
 STEP: Final = 0.03
 """Relative step of the numerical derivative."""
 EVALUATIONS: Final = 15
+"""Steps of a fit that starts in the middle of its bounds."""
+REFITS: Final = 5
+"""Steps of a fit to fewer rows, which starts from the whole fit."""
 UNIDENTIFIABLE: Final = 2.0
 """A standard error beyond this factor says that the rows do not determine the parameter."""
 
@@ -142,7 +145,7 @@ def _fitted(
 
     found = least_squares(
         misfit, np.clip(first, low + 1e-6, high - 1e-6), bounds=(low, high),
-        loss="soft_l1", f_scale=SOFT, diff_step=[STEP], max_nfev=EVALUATIONS,
+        loss="soft_l1", f_scale=SOFT, diff_step=[STEP], max_nfev=REFITS if start else EVALUATIONS,
     )  # fmt: skip
     factors = _error_factors(found.jac, misfit(found.x))
     return tuple(
