@@ -28,6 +28,7 @@ TIMEOUT_S = 300
 
 PRELUDE = r"""
 set -euo pipefail
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 make() { command make -C "$ROOT" --dry-run "$@" >/dev/null; }
 git() { if [ "$1" = clone ]; then mkdir -p socsim; else command git -C "$ROOT" help "$1" >/dev/null; fi; }
 cd() { [ "$1" = socsim ] || builtin cd "$1"; }
