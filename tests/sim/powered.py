@@ -84,6 +84,7 @@ def loads(draw: st.DrawFn, devices: tuple[str, ...] = ("npu", "gpu", "cpu")) -> 
             draw(st.sampled_from(devices)),
             read_bytes=draw(st.integers(0, 200_000_000)),
             launch_ps=draw(st.integers(0, 10**7)),
+            tiles=draw(st.integers(1, 3)),
         )
         for index in range(count)
     ]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socsim.metrics.measure import measure
+from socsim.sim.background import OtherProgram, Traffic
 from socsim.sim.simulation import SimOptions, simulate
 from socsim.workload.spec import Policies, Repeat
 from tests.sim.parts import program, section, states_of, step
@@ -178,6 +179,7 @@ def test_back_to_back():
     assert simulate(steady(1), powered(), repeat=repeat).tokens_ps == (4 * MS, 8 * MS, 12 * MS)
 
 
+GRAINS = ("kernel", "tile")
 limits = st.fixed_dictionaries({
     "pl1": st.sampled_from(["4 W", "9 W", "25 W"]),
     "pl2": st.sampled_from(["6 W", "14 W", "60 W"]),
@@ -204,9 +206,9 @@ repeats = st.sampled_from([None, None, Repeat.model_validate({"every": "300 ms",
 
 
 @few
-@given(loads(), socs(), governors, repeats, st.sampled_from(["kernel", "layer", "step"]))
-def test_replayed_and_expanded_runs_take_the_same_decisions(work, soc, chosen, repeat, record):
-    policies, how = Policies(governors=chosen, idle={"gpu": "menu", "cpu": "idle"}), SimOptions(record=record)
+@given(loads(), socs(), governors, repeats, st.sampled_from(["kernel", "layer", "step"]), st.sampled_from(GRAINS))
+def test_replayed_and_expanded_runs_take_the_same_decisions(work, soc, chosen, repeat, record, grain):
+    policies, how = Policies(governors=chosen, idle={"gpu": "menu", "cpu": "idle"}), SimOptions(grain, record)
     replayed = simulate(work, soc, how, policies, repeat=repeat)
     expanded = simulate(work, soc, replace(how, replay=False), policies, repeat=repeat)
     assert tables(replayed) == tables(expanded)
@@ -251,3 +253,27 @@ def test_mean_power_keeps_to_a_limit_that_can_be_reached(ms, watts, tau_s, limit
     overshoot = 4e-3 * ms * 4 * watts / max(late, 1e-9)
     if found.limit_reachable:
         assert found.energy.power_mean_w <= limit_w * 1.001 + (overshoot if ms * 1e-3 > tau_s / 100 else 0.0)
+
+
+def test_traffic_on_the_side_heats_the_soc():
+    # 10 GB/s at 100 pJ/B draw 1 W for as long as the run lasts: 10 + 1 + 1 W into 2 K/W
+    soc = powered(thermal=RC, dram_j_per_byte="100 pJ/B")
+    timeline = simulate(steady(100), soc, background=[Traffic("gpu", 10e9)])
+    times, degc = counter(timeline, "temperature:junction")
+    assert degc == pytest.approx([25 + 24 * (1 - exp(-t / (100 * MS))) for t in times], rel=1e-6)
+
+
+@pytest.mark.parametrize(("watts", "held"), [(2.0, False), (30.0, True)])
+def test_the_kernels_of_other_load_count_towards_the_limit(watts, held):
+    soc = powered(limits={"pl1": "14 W", "tau": "100 ms"})
+    other = OtherProgram(steady(50, watts=watts, device="gpu"))
+    timeline = simulate(steady(50), soc, background=[other])
+    assert any(states_of(timeline, f"{device}.throttle") for device in ("npu", "gpu")) is held
+
+
+def test_the_kernels_of_other_load_keep_to_the_ceiling():
+    # alone the GPU would run at 30 W; 10 W of the NPU and 1 W of baseline leave 9 W of 20: op1, 30 x 0.36 x 0.5 = 5.4 W
+    soc = powered(limits={"pl2": "20 W"})
+    other = OtherProgram(steady(50, ms=3.0, watts=30.0, device="gpu"))
+    timeline = simulate(steady(50), soc, background=[other])
+    assert {name for name, start, _ in clocks(timeline, "gpu") if start} <= {"op0", "op1"}
