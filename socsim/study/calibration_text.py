@@ -108,7 +108,7 @@ def _wrapped(made: Calibration, fitted: FittedParameter) -> dict[str, str | floa
     remark = f"within x/ {factor_text(fitted)}" if fitted.identifiable else "not identifiable"
     return {
         "value": f"{number:g} {fitted.parameter.unit}" if fitted.parameter.unit else number,
-        "source": f"fitted to {len(made.residuals)} public measurements ({made.fit.name}), {remark}",
+        "source": f"fitted to {len(made.residuals)} measurements ({made.fit.name}), {remark}",
         "status": "fitted",
     }
 
