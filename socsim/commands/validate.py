@@ -104,7 +104,7 @@ def _show(validation: Validation, page: str | None) -> None:
     from socsim.study.validation_tables import HEADERS, overall_rows, short_outlier_rows, skipped_rows
 
     show(
-        heading(f"{len(validation.compared)} of {validation.rows} rows simulated"),
+        heading(f"{len(validation.compared)} of {validation.system_rows} system rows simulated"),
         columns(overall_rows(validation), HEADERS, right=tuple(range(1, len(HEADERS))), wraps=0),
         plain(""),
         heading("Farthest off"),

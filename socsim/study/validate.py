@@ -51,6 +51,11 @@ class Validation:
     skipped: tuple[tuple[Measurement, str], ...]
 
     @property
+    def system_rows(self) -> int:
+        """Rows of whole systems: the only kind that is simulated."""
+        return len(self.compared) + sum(row.kind == "system" for row, _ in self.skipped)
+
+    @property
     def rows(self) -> int:
         """Rows of the file."""
         return len(self.compared) + len(self.skipped)

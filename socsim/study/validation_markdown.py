@@ -24,7 +24,7 @@ OUTLIERS = ("row", "measured", "simulated", "error", "cause")
 
 def validation_tables(validation: Validation) -> dict[str, str]:
     """Markdown by marker."""
-    simulated = f"{len(validation.compared)} of {validation.rows} rows are simulated.\n\n"
+    simulated = f"{len(validation.compared)} of {validation.system_rows} system rows are simulated.\n\n"
     return {
         "overall": simulated + markdown(HEADERS, overall_rows(validation)),
         "runtimes": markdown(HEADERS, runtime_rows(validation)),

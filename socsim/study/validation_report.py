@@ -40,7 +40,7 @@ def render_validation(validation: Validation) -> str:
     from socsim import __version__
 
     panels = [_parity(validation), _distribution(validation), *_tables(validation)]
-    lead = f"{len(validation.compared)} of {validation.rows} measured rows were simulated. {_FLOOR}"
+    lead = f"{len(validation.compared)} of {validation.system_rows} measured system rows were simulated. {_FLOOR}"
     return render_page("Validation", panels, lead=lead, version=__version__)
 
 
