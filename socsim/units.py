@@ -41,6 +41,7 @@ class Dimension:
     shown: tuple[str, ...]  # units used for output, small to large
     minimum: float = 0.0  # in SI
     maximum: float = inf  # in SI
+    least: float = 0.0  # in SI; what is smaller must be zero
     bare: bool = False  # whether a number without unit is complete
 
 
@@ -72,21 +73,23 @@ _SHOWN_BANDWIDTHS = ("B/s", "kB/s", "MB/s", "GB/s", "TB/s")
 _SHOWN_RATES = ("OPS", "kOPS", "MOPS", "GOPS", "TOPS", "POPS")
 
 _TABLE = (
-    Dimension("bandwidth", "a bandwidth", "136.5 GB/s", _BANDWIDTHS, _SHOWN_BANDWIDTHS),
-    Dimension("size", "a size", "1.5 MiB", _scaled("B", _BYTES), _SHOWN_SIZES),
-    Dimension("energy", "an energy", "3 pJ", _ENERGIES, _SHOWN_ENERGIES),
-    Dimension("energy_per_byte", "an energy per byte", "5 pJ/bit", _ENERGIES_PER_BYTE, _SHOWN_PER_BYTE),
-    Dimension("power", "a power", "17 W", _POWERS, ("nW", "µW", "mW", "W", "kW")),
-    Dimension("voltage", "a voltage", "0.75 V", _VOLTAGES, ("mV", "V")),
-    Dimension("frequency", "a frequency", "1.95 GHz", _FREQUENCIES, ("Hz", "kHz", "MHz", "GHz")),
-    Dimension("time", "a time", "50 us", _TIMES, ("ps", "ns", "µs", "ms", "s")),
-    Dimension("rate", "a rate of operations", "48 TOPS", _RATES, _SHOWN_RATES),
-    Dimension("temperature", "a temperature", "85 degC", {"degC": 1.0, "°C": 1.0}, ("degC",), -273.15),
-    Dimension("thermal_resistance", "a thermal resistance", "2.5 K/W", _RESISTANCES, ("mK/W", "K/W")),
-    Dimension("heat_capacity", "a heat capacity", "10 J/K", _CAPACITIES, ("mJ/K", "J/K", "kJ/K")),
-    Dimension("area", "an area", "140 mm2", _AREAS, ("um2", "mm2")),
-    Dimension("fraction", "a fraction", "0.8 or 80 %", {"%": 0.01, "": 1.0}, ("%",), 0.0, 1.0, True),
-    Dimension("ratio", "a ratio", "1.5 or 150 %", {"%": 0.01, "": 1.0}, ("",), bare=True),
+    Dimension("bandwidth", "a bandwidth", "136.5 GB/s", _BANDWIDTHS, _SHOWN_BANDWIDTHS, 0.0, 1e18, least=1.0),
+    Dimension("size", "a size", "1.5 MiB", _scaled("B", _BYTES), _SHOWN_SIZES, 0.0, 1e18),
+    Dimension("energy", "an energy", "3 pJ", _ENERGIES, _SHOWN_ENERGIES, 0.0, 1e9),
+    Dimension("energy_per_byte", "an energy per byte", "5 pJ/bit", _ENERGIES_PER_BYTE, _SHOWN_PER_BYTE, 0.0, 1e6),
+    Dimension("power", "a power", "17 W", _POWERS, ("nW", "µW", "mW", "W", "kW"), 0.0, 1e9),
+    Dimension("voltage", "a voltage", "0.75 V", _VOLTAGES, ("mV", "V"), 0.0, 1e6, least=1e-6),
+    Dimension("frequency", "a frequency", "1.95 GHz", _FREQUENCIES, ("Hz", "kHz", "MHz", "GHz"), 0.0, 1e15, least=1e-3),
+    Dimension("time", "a time", "50 us", _TIMES, ("ps", "ns", "µs", "ms", "s"), 0.0, 4e6),
+    Dimension("rate", "a rate of operations", "48 TOPS", _RATES, _SHOWN_RATES, 0.0, 1e21, least=1e-3),
+    Dimension("temperature", "a temperature", "85 degC", {"degC": 1.0, "°C": 1.0}, ("degC",), -273.15, 1e6),
+    Dimension("thermal_resistance", "a thermal resistance", "2.5 K/W", _RESISTANCES, ("mK/W", "K/W"),
+              0.0, 1e9, least=1e-9),
+    Dimension("heat_capacity", "a heat capacity", "10 J/K", _CAPACITIES, ("mJ/K", "J/K", "kJ/K"),
+              0.0, 1e12, least=1e-12),
+    Dimension("area", "an area", "140 mm2", _AREAS, ("um2", "mm2"), 0.0, 1e6, least=1e-18),
+    Dimension("fraction", "a fraction", "0.8 or 80 %", {"%": 0.01, "": 1.0}, ("%",), 0.0, 1.0, 1e-9, True),
+    Dimension("ratio", "a ratio", "1.5 or 150 %", {"%": 0.01, "": 1.0}, ("",), 0.0, 1e9, 1e-9, True),
 )  # fmt: skip
 DIMENSIONS: Mapping[DimensionName, Dimension] = {dimension.name: dimension for dimension in _TABLE}
 
@@ -106,7 +109,7 @@ def parse_quantity(text: object, dimension: DimensionName) -> float:
     if factor is None:
         raise InputError(_wrong_unit(str(text), number, unit, known))
     value = float(number) * factor if factor >= 1 else float(number) / (1 / factor)
-    if not (known.minimum <= value <= known.maximum and value < inf):
+    if not known.minimum <= value <= known.maximum or 0 < abs(value) < known.least:
         raise InputError(_out_of_bounds(str(text), value, known))
     return float(round(value)) if dimension == "size" else value
 
@@ -179,9 +182,17 @@ def _out_of_bounds(text: str, value: float, known: Dimension) -> Problem:
     if not isfinite(value):
         return _problem(text, f"{known.noun} must be finite", known)
     if value > known.maximum:
-        return _problem(text, f"{known.noun} is at most {known.maximum:g}", known)
+        return _problem(text, f"{known.noun} is at most {_bound(known.maximum, known)}", known)
+    if value > 0:
+        return _problem(text, f"{known.noun} is at least {_bound(known.least, known)}", known)
     lowest = f"is at least {known.minimum:g}" if known.minimum else "cannot be negative"
     return _problem(text, f"{known.noun} {lowest}", known)
+
+
+def _bound(value: float, known: Dimension) -> str:
+    """A bound in the dimension's SI unit: its unit of factor 1 as it is shown, "1e+18 B/s"."""
+    unit = next((unit for unit in (*known.shown, *known.units) if known.units[unit] == 1.0), "")
+    return f"{value:g} {unit}".rstrip()
 
 
 def _problem(text: str, message: str, known: Dimension, suggestion: str | None = None) -> Problem:

@@ -59,6 +59,8 @@ def read_text(path: FilePath) -> str:
     try:
         if path.is_dir():
             raise InputError(file_problem(path, "is a folder", "a file"))
+        if path.exists() and not path.is_file():  # a pipe or a device never ends
+            raise InputError(file_problem(path, "is no regular file", "a file"))
         if path.stat().st_size > MAX_BYTES:
             raise InputError(file_problem(path, f"is larger than {MAX_BYTES >> 20} MiB", "a small text file"))
         content = path.read_bytes()

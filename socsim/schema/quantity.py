@@ -37,7 +37,7 @@ def quantity_schema(dimension: DimensionName) -> dict[str, Any]:
     text = {"type": "string", "pattern": f"{_NUMBER_PATTERN}({units})\\s*$", "examples": _examples(known)}
     if not known.bare:
         return text
-    bounds = {"minimum": known.minimum} | ({"maximum": known.maximum} if known.maximum < float("inf") else {})
+    bounds = {"minimum": known.minimum, "maximum": known.maximum}
     return {"anyOf": [{"type": "number", **bounds}, text], "examples": _examples(known)}
 
 

@@ -7,17 +7,21 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from socsim.errors import InputError, Problem, nearest
+from socsim.errors import InputError, Problem, nearest, raise_all
 from socsim.schema.document import Document
 from socsim.schema.provenance import value_text
 from socsim.schema.source_map import Path, dotted
 from socsim.schema.suggest import example_at, valid_keys, valid_values
 
 Model = TypeVar("Model", bound=BaseModel)
+
+LARGEST, SMALLEST = 1e12, 1e-12
+"""Of numbers without a unit; what has one has bounds of its own."""
 
 _WANTED = {
     "int_type": "a whole number", "int_parsing": "a whole number", "int_from_float": "a whole number",
@@ -45,11 +49,30 @@ class _Finding:
 
 def validate(model: type[Model], document: Document) -> Model:
     """The spec that `document` describes; InputError with all problems, each at its place."""
+    odd = [_place(_Finding(path, problem, None, ""), document) for path, problem in _odd_numbers(document.data, ())]
     try:
         # Strict JSON rules: lists become tuples and text becomes enums, but "12" is no number.
-        return model.model_validate_json(json.dumps(document.data))
+        spec = model.model_validate_json(json.dumps(document.data))
     except ValidationError as error:
-        raise InputError(_placed(_settled(_findings(error, model, document)), document)) from None
+        raise InputError([*_placed(_settled(_findings(error, model, document)), document), *odd]) from None
+    raise_all(odd)
+    return spec
+
+
+def _odd_numbers(data: Any, path: Path) -> Iterator[tuple[Path, Problem]]:
+    """Numbers with which nothing can be computed: no count, cost or factor is as large, or as small."""
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(data, dict):
+        items = data.items()
+    elif isinstance(data, list):
+        items = enumerate(data)
+    elif isinstance(data, int | float) and not isinstance(data, bool):
+        if LARGEST < abs(data) < inf:
+            yield path, Problem("too large", value=_shown(data), expected=f"at most {LARGEST:g}")
+        elif 0 < abs(data) < SMALLEST:
+            yield path, Problem("too small", value=_shown(data), expected=f"zero, or at least {SMALLEST:g}")
+    for key, item in items:
+        yield from _odd_numbers(item, (*path, key))
 
 
 def _findings(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[_Finding]:

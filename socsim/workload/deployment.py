@@ -166,6 +166,9 @@ class Prefill(Spec):
     chunk: Annotated[int, Field(ge=1)] | None = None
 
 
+AcceptedCounts = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+
+
 class Speculative(Spec):
     """Speculative decoding: `tokens` drafted by `draft`, verified by the model in one pass."""
 
@@ -173,7 +176,7 @@ class Speculative(Spec):
     draft_device: str | None = None
     verify_device: str | None = None
     tokens: Annotated[int, Field(ge=1)] = 4
-    acceptance: Annotated[float, Field(ge=0, le=1)] | list[Annotated[int, Field(ge=0)]] = 0.7
+    acceptance: Annotated[float, Field(ge=0, le=1)] | AcceptedCounts = 0.7
     pipelined: bool = False
     draft_deployment: Deployment | None = None
 
