@@ -124,6 +124,13 @@ def static_power_w(
     """Power of a domain that does no work, in a state at an operating point; None where it is unknown."""
     leakage = leakage_power_w(domain, state, point.voltage_v)
     clock = clock_power_w(domain, state, point, top_clock_hz)
+    return warmed_power_w(leakage, clock, domain, temperature_degc)
+
+
+def warmed_power_w(
+    leakage: float | None, clock: float | None, domain: DomainSpec, temperature_degc: float | None
+) -> float | None:
+    """Leakage at a temperature and clock power together, from the leakage at the reference temperature."""
     if leakage is None or clock is None:
         return None
     return leakage * temperature_scale(domain, temperature_degc) + clock

@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from socsim.hardware.platform import PlatformSpec
 from socsim.mapping.kernel import Kernel
 from socsim.power.energy import (
+    clock_power_w,
     dynamic_energy_j,
     known_sum,
+    leakage_power_w,
     memory_energy_j,
-    static_power_w,
     traffic_energy_j,
     transition_energy_j,
+    warmed_power_w,
 )
 from socsim.sim.lives import Life
 from socsim.sim.power_track import PowerTrack
@@ -38,6 +40,8 @@ class EnergyMeter:
         self._tracks = {part: tracks[part] for part in (*rails, DRAM)}
         self._temperature_degc: float | None = None
         self._powers_nw: dict[tuple[str, str], int] = {}
+        self._static_nw: dict[tuple[str, str, int], int] = {}
+        self._static_w: dict[tuple[str, str, int], tuple[float | None, float | None]] = {}
         self._kernels: dict[tuple[int, int], tuple[int, Kernel]] = {}
         self._lives: dict[tuple[int, ...], int] = {}
         self._occupied: dict[str, dict[str, int]] = {part: {} for part in self._tracks}
@@ -83,6 +87,7 @@ class EnergyMeter:
         self._settle(now_ps)
         self._temperature_degc = temperature_degc
         self._powers_nw = {}
+        self._static_nw = {}
 
     def state_nw(self, part: str, state: str) -> int:
         """Static power of a part in a state, at its present operating point."""
@@ -94,12 +99,24 @@ class EnergyMeter:
 
     def static_nw(self, part: str, state: str, point: int) -> int:
         """Static power of a part in a state at an operating point and the present temperature."""
+        key = part, state, point
+        known = self._static_nw.get(key)
+        if known is None:
+            known = self._static_nw[key] = round((self._power_w(key) or 0.0) * NW_PER_W)
+        return known
+
+    def _power_w(self, key: tuple[str, str, int]) -> float | None:
+        """Static power; what does not depend on the temperature is computed once."""
+        part, state, point = key
         if part == DRAM:
-            power = getattr(self._platform.memory.dram.energy.background, state, None)
-        else:
-            domain, rail = self._platform.power.domains[part], self._rails[part]
-            power = static_power_w(domain, state, rail.points[point], rail.points[-1].clock_hz, self._temperature_degc)
-        return round((power or 0.0) * NW_PER_W)
+            background: float | None = getattr(self._platform.memory.dram.energy.background, state, None)
+            return background
+        domain, rail = self._platform.power.domains[part], self._rails[part]
+        if key not in self._static_w:
+            at, top_hz = rail.points[point], rail.points[-1].clock_hz
+            leakage = leakage_power_w(domain, state, at.voltage_v)
+            self._static_w[key] = leakage, clock_power_w(domain, state, at, top_hz)
+        return warmed_power_w(*self._static_w[key], domain, self._temperature_degc)
 
     def kernel_zj(self, kernel: Kernel, point: int) -> int:
         """Dynamic energy of a kernel, on its device's rail and in the memory system, at an operating point."""
