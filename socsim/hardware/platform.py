@@ -41,3 +41,24 @@ class PlatformSpec(Spec):
         if unknown:
             raise ValueError(f"power.domains names no device: {', '.join(sorted(unknown))}")
         return self
+
+    @model_validator(mode="after")
+    def _heat_knows_its_nodes(self) -> PlatformSpec:
+        thermal = self.power.thermal
+        if thermal is None or not (thermal.nodes or thermal.trips):
+            return self
+        named = dict.fromkeys((thermal.heat_into, *(trip.node for trip in thermal.trips)))
+        unknown = [node for node in named if node not in thermal.nodes]
+        if unknown:
+            nodes = ", ".join(thermal.nodes) or "none"
+            raise ValueError(f"power.thermal has no node called {', '.join(unknown)}; its nodes: {nodes}")
+        return self
+
+    @model_validator(mode="after")
+    def _limits_name_devices(self) -> PlatformSpec:
+        trips = self.power.thermal.trips if self.power.thermal is not None else []
+        named = (*self.power.limits.priority, *(device for trip in trips for device in trip.devices))
+        unknown = [device for device in dict.fromkeys(named) if device not in self.devices]
+        if unknown:
+            raise ValueError(f"power limits or trip points name no device: {', '.join(unknown)}")
+        return self

@@ -123,7 +123,8 @@ class ThermalSpec(Spec):
     nodes: dict[str, ThermalNodeSpec] = Field(default_factory=dict)
     heat_into: str = "junction"
     trips: list[TripPoint] = Field(default_factory=list)
-    period: Time = 0.1
+    period: Annotated[Time, Field(gt=0)] = 0.1
+    """Between two looks at the temperatures."""
 
 
 class PowerSpec(Spec):
