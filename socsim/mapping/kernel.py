@@ -66,6 +66,7 @@ class Kernel:
     macs: tuple[tuple[str, int], ...] = ()
     """Executed MACs by compute type."""
     padding_macs: int = 0
+    """Executed MACs that work on padding."""
     vector_ops: int = 0
     actions: tuple[tuple[str, float], ...] = ()
     """Energy actions of the device: ("mac.int8", n), ("vector", n), ("scratchpad_byte", n), ("port_byte", n),

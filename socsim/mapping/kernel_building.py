@@ -60,7 +60,7 @@ def build_kernel(
         bytes_by_role=_bytes_by_role(moved),
         extra_bytes=_extra_bytes(served, moved),
         macs=_macs(served),
-        padding_macs=sum(one.operator.padding_macs for one in served if one.work.macs),
+        padding_macs=sum(map(_padding_macs, served)),
         vector_ops=sum(one.operator.vector_op_count for one in served),
         actions=energy_actions(target.machine, served, moved),
         bound_hint="vector" if cycles.vector > cycles.matrix else "compute",
@@ -209,6 +209,12 @@ def _extra_bytes(served: Sequence[Served], moved: Traffic) -> tuple[tuple[str, i
         ("pim", -sum(one.kept_in_memory for one in served)),
     )
     return tuple(item for item in items if item[1])
+
+
+def _padding_macs(one: Served) -> int:
+    """MACs that an operator executes on padding: zeros and masked blocks that are skipped are so there as elsewhere."""
+    operator = one.operator
+    return operator.padding_macs * one.work.macs // operator.macs if operator.macs else 0
 
 
 def _macs(served: Sequence[Served]) -> tuple[tuple[str, int], ...]:

@@ -2,8 +2,8 @@
 
 A block drafts k tokens, one step of the draft model each, then runs the target over k + 1 rows: the token before and
 the drafts. The drafts that agree with it are accepted, one token more comes from the target itself (the bonus), and
-both KV caches forget the rest, which costs nothing but the work done. With every draft accepted independently at rate a,
-a verification gives (1 - a^(k+1)) / (1 - a) tokens in the mean (Leviathan et al., arXiv 2211.17192, eq. 1).
+both KV caches forget the rest, which costs nothing but the work done. With every draft accepted independently at rate
+a, a verification gives (1 - a^(k+1)) / (1 - a) tokens in the mean (Leviathan et al., arXiv 2211.17192, eq. 1).
 
 Pipelined, the draft model goes on while the target verifies: it guesses the bonus token, then drafts the next block.
 All of it stands where every draft and the guess were right, else it is rolled back.

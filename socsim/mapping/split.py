@@ -56,8 +56,18 @@ def _stage(
     halves = [divide(operator, first, columns) for operator in operators]
     parts = (tuple(half[0] for half in halves), tuple(half[1] for half in halves))
     one, other = (build(target, part) for target, part in zip(pair, parts, strict=True))
-    again = operators[0].activation_bytes  # the second device reads the input once more
-    return one, replace(other, extra_bytes=(*other.extra_bytes, ("split", again)))
+    return one, replace(other, extra_bytes=_read_once_more(other, operators))
+
+
+def _read_once_more(other: Kernel, operators: Sequence[Operator]) -> tuple[tuple[str, int], ...]:
+    """Why the second device's part moves more: it reads the input again, which siblings share there as well.
+
+    That they share it is a saving of the whole product and stands with the first part.
+    """
+    extra = dict(other.extra_bytes)
+    extra["fused"] = extra.get("fused", 0) + sum(operator.activation_bytes for operator in operators[1:])
+    extra["split"] = operators[0].activation_bytes
+    return tuple((reason, size) for reason, size in extra.items() if size)
 
 
 def divide(operator: Operator, first: int, columns: int) -> tuple[Operator, Operator]:

@@ -1,5 +1,7 @@
 """Kernels: time, caps, actions and shares from hand counts (1 GHz, 1000 INT8 MACs per clock, 100 GB/s)."""
 
+from dataclasses import replace
+
 import pytest
 
 from socsim.mapping.fusion import Switches
@@ -182,6 +184,15 @@ def test_names_kinds_and_engines():
 
 def test_padding_is_counted_where_it_is_multiplied():
     assert build_kernel(target(), [linear(64, 100, 50, padding_macs=1000)]).padding_macs == 1000
+
+
+def test_no_more_padding_is_counted_than_is_executed():
+    """All rows but one are padding: of what is skipped, padding has its share."""
+    sparse = linear(64, 100, 50, padding_macs=63 * 5000, effective_macs=32 * 5000, sparsity=(2, 4))
+    assert build_kernel(target(array={"zero_skipping": True}), [sparse]).padding_macs == 63 * 2500
+    square = [replace(operator, padding_macs=operator.macs * 63 // 64) for operator in attention(64, 64)]
+    kernel = build_kernel(target(array={"skips_masked_blocks": True}), square, True)
+    assert kernel.padding_macs == pytest.approx(kernel.mac_count * 63 / 64, abs=2)
 
 
 def test_grouped_queries_cost_the_same_fused_or_not_in_decode():

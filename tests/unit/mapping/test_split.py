@@ -65,6 +65,14 @@ def test_siblings_are_divided_together_and_the_input_is_read_twice():
     assert extra(stage[1], "split") == 1024 * 4096
 
 
+def test_what_siblings_move_on_two_devices_is_itemized():
+    operators = qkv(1024, hidden=4096, kv_width=1024)
+    compulsory = sum(o.weight_bytes + o.activation_bytes + o.output_bytes for o in operators)
+    stage = split_matmul(pair(), operators, build)
+    itemized = sum(size for kernel in stage for _, size in kernel.extra_bytes)
+    assert sum(kernel.bytes for kernel in stage) == compulsory + itemized
+
+
 def test_a_placement_on_a_pair_splits_products_and_nothing_else():
     soc = platform({"npu": NPU, "gpu": GPU | SLOW})
     fused = {"fusion": {"inter": True, "intra": True, "horizontal": True}, "handover": "1 us"}
