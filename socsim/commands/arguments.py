@@ -97,6 +97,16 @@ def choice(parser: ArgumentParser, *flags: str, kind: str, words: Sequence[str],
     parser.add_argument(*flags, type=one_of, metavar=str(one_of), help=text, **settings)
 
 
+def subject_options(parser: ArgumentParser, *, devices: str, change: str) -> None:
+    """The platform, the workload, the devices and the changed values; `devices` and `change` say what they do."""
+    add = parser.add_argument
+    add("platform", type=Named("platforms"), metavar="PLATFORM", help="a shipped name or a YAML file")
+    add("-w", "--workload", type=Named("workloads"), metavar="WORKLOAD",
+        help="a shipped name, a YAML file or an operator table; default: the platform's")  # fmt: skip
+    add("-d", "--devices", type=comma_separated, metavar="DEV[,DEV...]", action="extend", help=devices)
+    add("--set", action="append", default=[], metavar="PATH=VALUE", dest="overrides", help=change)
+
+
 def json_option(parser: ArgumentParser) -> None:
     """Add `--json`."""
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output, nothing else")

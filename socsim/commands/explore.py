@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from socsim.commands.arguments import Named, comma_separated, whole_number
+from socsim.commands.arguments import subject_options, whole_number
 from socsim.commands.output import write
 from socsim.errors import printable
 
@@ -19,13 +19,11 @@ MAX_PORT = 65_535
 def configure(parser: ArgumentParser) -> None:
     """The options of `socsim explore`."""
     add = parser.add_argument
-    add("platform", type=Named("platforms"), metavar="PLATFORM", help="a shipped name or a YAML file")
-    add("-w", "--workload", type=Named("workloads"), metavar="WORKLOAD",
-        help="a shipped name, a YAML file or an operator table; default: the platform's")  # fmt: skip
-    add("-d", "--devices", type=comma_separated, metavar="DEV[,DEV...]", action="extend",
-        help="only these; default: the workload's placement, else every device")  # fmt: skip
-    add("--set", action="append", default=[], metavar="PATH=VALUE", dest="overrides",
-        help="change a value before any knob is turned: workload.model=qwen3-8b")  # fmt: skip
+    subject_options(
+        parser,
+        devices="only these; default: the workload's placement, else every device",
+        change="change a value before any knob is turned: workload.model=qwen3-8b",
+    )
     add("--port", type=whole_number, default=0, metavar="N", help="port on this machine; default: a free one")
     add("--open", action="store_true", help="open the page in the browser")
 

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from socsim.commands.arguments import Named, OneOf, choice, comma_separated, json_option, whole_number
+from socsim.commands.arguments import OneOf, choice, json_option, subject_options, whole_number
 from socsim.commands.output import write_json
 
 if TYPE_CHECKING:
@@ -24,13 +24,11 @@ RECORDS = ("kernel", "layer", "step")
 def configure(parser: ArgumentParser) -> None:
     """The options of `socsim run`."""
     add = parser.add_argument
-    add("platform", type=Named("platforms"), metavar="PLATFORM", help="a shipped name or a YAML file")
-    add("-w", "--workload", type=Named("workloads"), metavar="WORKLOAD",
-        help="a shipped name, a YAML file or an operator table; default: the platform's")  # fmt: skip
-    add("-d", "--devices", type=comma_separated, metavar="DEV[,DEV...]", action="extend",
-        help="one run on each of these; default: the workload's placement, else every device")  # fmt: skip
-    add("--set", action="append", default=[], metavar="PATH=VALUE", dest="overrides",
-        help="change a value: platform.devices.npu.tiles=12, workload.request.batch=4")  # fmt: skip
+    subject_options(
+        parser,
+        devices="one run on each of these; default: the workload's placement, else every device",
+        change="change a value: platform.devices.npu.tiles=12, workload.request.batch=4",
+    )
     choice(parser, "--grain", kind="grain", words=GRAINS, text="simulate whole kernels (default), or tile by tile")
     choice(parser, "--decode", kind="decode mode", words=DECODES, text="every decode step (default), or chosen ones")
     add("--record", type=OneOf("level", RECORDS), metavar=str(OneOf("level", RECORDS)),

@@ -45,6 +45,30 @@ class Machine:
         return self.supports is None or operator_class in self.supports
 
 
+def mac_array(
+    spec: DeviceBase,
+    organization: str,
+    units: int,
+    macs_per_cycle: Mapping[str, float],
+    rows: int | None = None,
+    columns: int | None = None,
+) -> MacArray:
+    """The multipliers of a device: what its class says of them, and its `array:` part."""
+    array = spec.array
+    return MacArray(
+        organization=organization,
+        units=units,
+        macs_per_cycle=macs_per_cycle,
+        rows=rows,
+        columns=columns,
+        accumulation_depth=array.accumulation_depth,
+        zero_skipping=array.zero_skipping,
+        native_group_scales=array.native_group_scales,
+        skips_masked_blocks=array.skips_masked_blocks,
+        dequantize_macs=array.dequantize_macs,
+    )
+
+
 def mac_rates(spec: DeviceBase, geometry: Mapping[str, float] | None, datasheet_type: str) -> dict[str, float]:
     """MACs per clock of the whole device by compute type.
 

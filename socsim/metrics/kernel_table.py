@@ -8,7 +8,8 @@ from itertools import chain
 
 import numpy as np
 
-from socsim.mapping.kernel import Kernel, OperatorShare
+from socsim.mapping.aggregate import served_by
+from socsim.mapping.kernel import Kernel
 from socsim.metrics.cumulative import FloatArray
 from socsim.timeline.timeline import IntColumn
 from socsim.workload.demand import ROLES
@@ -84,7 +85,7 @@ def operator_table(kernels: Sequence[Kernel]) -> OperatorTable:
 
     Shares are scaled to sum to 1, so that no energy is lost where they were rounded.
     """
-    served = [kernel.operators or (_itself(kernel),) for kernel in kernels]
+    served = [served_by(kernel) for kernel in kernels]
     flat = list(chain.from_iterable(served))
     owner = np.repeat(np.arange(len(kernels)), [len(operators) for operators in served])
     words = dict.fromkeys(word for one in flat for word in (one.name, one.kind))
@@ -100,14 +101,6 @@ def operator_table(kernels: Sequence[Kernel]) -> OperatorTable:
         counts=np.array(counts, dtype=np.float64).reshape(len(flat), len(COUNTS)),
         names=tuple(words),
     )
-
-
-def _itself(kernel: Kernel) -> OperatorShare:
-    """A kernel as its own operator."""
-    moved = {role: read + written for role, read, written in kernel.bytes_by_role}
-    weight, kv = moved.get("weight", 0), moved.get("kv", 0)
-    rest = kernel.bytes - weight - kv
-    return OperatorShare(kernel.name, kernel.kind, 1.0, kernel.mac_count, kernel.vector_ops, weight, kv, rest)
 
 
 def _by_role(kernels: Sequence[Kernel]) -> tuple[FloatArray, FloatArray]:

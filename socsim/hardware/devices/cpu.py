@@ -9,7 +9,7 @@ from socsim.hardware.device import ClusterSpec, CpuSpec
 from socsim.hardware.engines.matrix import MacArray
 from socsim.hardware.engines.vector import VectorUnit
 from socsim.hardware.interconnect import port_cap
-from socsim.hardware.machine import Machine, mac_rates
+from socsim.hardware.machine import Machine, mac_array, mac_rates
 
 
 def cpu_machine(name: str, spec: CpuSpec) -> Machine:
@@ -46,15 +46,7 @@ def _cores(spec: CpuSpec) -> Iterator[ClusterSpec]:
 
 def _array(spec: CpuSpec) -> MacArray:
     cores = working_cores(spec)
-    return MacArray(
-        organization="threads",
-        units=len(cores),
-        macs_per_cycle=_rates(spec, cores),
-        accumulation_depth=spec.array.accumulation_depth,
-        zero_skipping=spec.array.zero_skipping,
-        native_group_scales=spec.array.native_group_scales,
-        skips_masked_blocks=spec.array.skips_masked_blocks,
-    )
+    return mac_array(spec, "threads", len(cores), _rates(spec, cores))
 
 
 def _rates(spec: CpuSpec, cores: tuple[ClusterSpec, ...]) -> dict[str, float]:

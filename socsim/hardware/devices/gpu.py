@@ -6,7 +6,7 @@ from socsim.hardware.device import GpuSpec
 from socsim.hardware.engines.matrix import MacArray
 from socsim.hardware.engines.vector import VectorUnit
 from socsim.hardware.interconnect import port_cap
-from socsim.hardware.machine import Machine, mac_rates
+from socsim.hardware.machine import Machine, mac_array, mac_rates
 
 
 def gpu_machine(name: str, spec: GpuSpec) -> Machine:
@@ -34,18 +34,7 @@ def _array(spec: GpuSpec) -> MacArray:
     per_core = spec.macs_per_cycle
     geometry = {name: rate * spec.cores for name, rate in per_core.items()} if per_core else None
     rows, columns = spec.wave_tile
-    return MacArray(
-        organization="waves",
-        units=spec.cores,
-        macs_per_cycle=mac_rates(spec, geometry, datasheet_type="fp16"),
-        rows=rows,
-        columns=columns,
-        accumulation_depth=spec.array.accumulation_depth,
-        zero_skipping=spec.array.zero_skipping,
-        native_group_scales=spec.array.native_group_scales,
-        skips_masked_blocks=spec.array.skips_masked_blocks,
-        dequantize_macs=spec.array.dequantize_macs,
-    )
+    return mac_array(spec, "waves", spec.cores, mac_rates(spec, geometry, datasheet_type="fp16"), rows, columns)
 
 
 def _vector_unit(spec: GpuSpec) -> VectorUnit:

@@ -6,7 +6,7 @@ from socsim.hardware.device import NpuSpec
 from socsim.hardware.engines.matrix import MacArray
 from socsim.hardware.engines.vector import VectorUnit
 from socsim.hardware.interconnect import dma_cap, port_cap
-from socsim.hardware.machine import Machine, mac_rates
+from socsim.hardware.machine import Machine, mac_array, mac_rates
 
 
 def npu_machine(name: str, spec: NpuSpec) -> Machine:
@@ -34,17 +34,8 @@ def npu_machine(name: str, spec: NpuSpec) -> Machine:
 def _array(spec: NpuSpec) -> MacArray:
     per_tile = spec.macs_per_cycle
     geometry = {name: rate * spec.tiles for name, rate in per_tile.items()} if per_tile else None
-    return MacArray(
-        organization=spec.array.organization,
-        units=spec.tiles,
-        macs_per_cycle=mac_rates(spec, geometry, datasheet_type="int8"),
-        rows=spec.array.rows,
-        columns=spec.array.columns,
-        accumulation_depth=spec.array.accumulation_depth,
-        zero_skipping=spec.array.zero_skipping,
-        native_group_scales=spec.array.native_group_scales,
-        skips_masked_blocks=spec.array.skips_masked_blocks,
-    )
+    rates, array = mac_rates(spec, geometry, datasheet_type="int8"), spec.array
+    return mac_array(spec, array.organization, spec.tiles, rates, array.rows, array.columns)
 
 
 def _vector_unit(spec: NpuSpec) -> VectorUnit:
