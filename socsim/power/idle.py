@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import inf, sqrt
 
 from socsim.power.domain import DomainSpec
@@ -64,23 +63,6 @@ def best_state(ladder: Sequence[IdleChoice], idle_s: float, latency_limit_s: flo
     """The state of least energy for an idle time known in advance; the first one may always be taken."""
     fits = [one for one in ladder if one.entry_s + one.exit_s <= idle_s and one.exit_s <= latency_limit_s]
     return min(fits or ladder[:1], key=lambda one: one.power_w * idle_s + one.transition_j)
-
-
-def timeout_state(ladder: Sequence[IdleChoice], elapsed_s: float, timeouts_s: Sequence[float]) -> IdleChoice:
-    """Where a timeout policy stands after being idle for `elapsed_s`.
-
-    `timeouts_s[i]` is the idle time after which the ladder's state i + 1 is entered.
-    """
-    level = sum(1 for timeout in timeouts_s if elapsed_s >= timeout)
-    return ladder[min(level, len(ladder) - 1)]
-
-
-def break_even_timeouts_s(ladder: Sequence[IdleChoice]) -> tuple[float, ...]:
-    """Timeouts equal to break-even times: never worse than twice the energy of knowing the idle time in advance.
-
-    The competitive argument of ski rental (Karlin et al., Algorithmica 3, 1988).
-    """
-    return tuple(break_even_s(shallow, deep) for shallow, deep in pairwise(ladder))
 
 
 def menu_prediction_s(history_s: Sequence[float], known_s: float = inf) -> float:

@@ -137,9 +137,4 @@ def _workload(name: str, overrides: Sequence[str], stamp: str) -> LoadedWorkload
     return load_workload(name, overrides)
 
 
-def probe_points(point: Point, settings: Sequence[tuple[str, Any]]) -> list[Point]:
-    """The point with one knob changed at a time."""
-    return [point.with_setting(path, value) for path, value in settings]
-
-
 __all__ = ["Batch", "Evaluated", "How", "Place", "Point", "Row", "Rows", "evaluate", "evaluate_batch", "failed"]

@@ -10,11 +10,9 @@ from socsim.power.idle import (
     IdleChoice,
     best_state,
     break_even_s,
-    break_even_timeouts_s,
     idle_ladder,
     menu_prediction_s,
     menu_state,
-    timeout_state,
 )
 
 IDLE = IdleChoice("idle", 1.0)
@@ -53,18 +51,6 @@ def test_with_the_idle_time_known_the_cheapest_state_is_taken(idle_s, name):
 def test_a_latency_limit_keeps_deep_states_away():
     assert best_state(LADDER, 1.0, latency_limit_s=1e-5).name == "clock_gated"
     assert best_state(LADDER, 1.0, latency_limit_s=0.0).name == "idle"
-
-
-@pytest.mark.parametrize(
-    ("elapsed_s", "name"),
-    [(0.0, "idle"), (0.9, "idle"), (1.0, "clock_gated"), (5.0, "power_gated"), (9.0, "power_gated")],
-)
-def test_a_timeout_steps_down_the_ladder(elapsed_s, name):
-    assert timeout_state(LADDER, elapsed_s, (1.0, 5.0)).name == name
-
-
-def test_break_even_timeouts_are_those_of_neighbours():
-    assert break_even_timeouts_s(LADDER) == (break_even_s(IDLE, GATED), break_even_s(GATED, OFF))
 
 
 @pytest.mark.parametrize(
