@@ -34,6 +34,7 @@ class Route:
     """DRAM first; a flow's access pattern costs only there."""
     weight: float = 1.0
     cap_bytes_per_s: float = inf
+    priority: int = 0
 
     def path(self, dram_efficiency: float, rate_cap_bytes_per_s: float = 0.0) -> Path:
         """The links of a flow; the cap of its kernel (0: none) is a link of its own."""
@@ -41,11 +42,11 @@ class Route:
         own = [(Link("kernel", rate_cap_bytes_per_s), 1.0)] if rate_cap_bytes_per_s else []
         return (*own, (self.port, 1.0), (dram, 1.0 / dram_efficiency), *((pool, 1.0) for pool in rest))
 
-    def cap(self, eaten_bytes_per_s: float) -> tuple[float, str, float]:
+    def cap(self, eaten_bytes_per_s: float) -> tuple[float, str, float, int]:
         """(bytes/s, cause) that a flow may not exceed: the device's quality of service, or what compute eats; and its
-        weight."""
+        weight and priority."""
         cap, cause = min((self.cap_bytes_per_s, DMA), (eaten_bytes_per_s, COMPUTE))
-        return cap, cause, self.weight
+        return cap, cause, self.weight, self.priority
 
     def solo_bytes_per_s(self, path: Path) -> float:
         """Rate of a flow while nobody else moves any bytes."""

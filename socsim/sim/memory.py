@@ -41,6 +41,7 @@ class Flow:
     cap_bytes_per_s: float
     cap_cause: str
     done: Signal
+    priority: int = 0
     rate_bytes_per_s: float = 0.0
     cause: str = ""
     """What holds it at its present rate."""
@@ -102,11 +103,13 @@ class SharedMemory:
         cap_bytes_per_s: float = inf,
         cap_cause: str = DMA,
         weight: float = 1.0,
+        priority: int = 0,
     ) -> Flow:
         """Start moving `size_bytes` > 0 (infinite: until `stop`); yield the flow's `done` to wait for the last byte."""
         self._advance()
         done = Signal(self._env)
-        flow = Flow(self._started, requester, float(size_bytes), path, weight, cap_bytes_per_s, cap_cause, done)
+        limits = weight, cap_bytes_per_s, cap_cause
+        flow = Flow(self._started, requester, float(size_bytes), path, *limits, done, priority)
         self._started += 1
         self._flows.append(flow)
         self._share()
@@ -143,9 +146,7 @@ class SharedMemory:
 
     def _fair_shares(self) -> list[Share]:
         """The shares of the present flows; layers repeat, and so do they."""
-        key = tuple(
-            [(flow.requester, flow.path, flow.weight, flow.cap_bytes_per_s, flow.cap_cause) for flow in self._flows]
-        )
+        key = tuple([(f.requester, f.path, f.weight, f.cap_bytes_per_s, f.cap_cause, f.priority) for f in self._flows])
         shares = self._known_shares.get(key)
         if shares is None:
             if len(self._known_shares) >= REMEMBERED:

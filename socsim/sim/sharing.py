@@ -47,6 +47,8 @@ class Sharer(Protocol):
     def cap_bytes_per_s(self) -> float: ...
     @property
     def cap_cause(self) -> str: ...
+    @property
+    def priority(self) -> int: ...
 
 
 Share = tuple[float, str]
@@ -92,9 +94,15 @@ def _taken(flows: Sequence[Sharer], shares: Sequence[Share], link: Link) -> dict
 
 
 def _filled(flows: Sequence[Sharer], room: dict[Link, float]) -> list[Share]:
-    """Progressive filling of what the links have to give."""
+    """Progressive filling of what the links have to give, one priority after another."""
     shares: list[Share | None] = [None] * len(flows)
-    rising = list(range(len(flows)))
+    for rank in sorted(dict.fromkeys(flow.priority for flow in flows), reverse=True):
+        _fill([i for i, flow in enumerate(flows) if flow.priority == rank], flows, room, shares)
+    return [share for share in shares if share is not None]
+
+
+def _fill(rising: list[int], flows: Sequence[Sharer], room: dict[Link, float], shares: list[Share | None]) -> None:
+    """Let the flows numbered `rising` fill what is left."""
     while rising:
         level, stop = _next_stop([flows[i] for i in rising], room)
         for i in rising:
@@ -104,7 +112,6 @@ def _filled(flows: Sequence[Sharer], room: dict[Link, float]) -> list[Share]:
                 for link, cost in flows[i].path:
                     room[link] = max(0.0, room[link] - rate * cost)
         rising = [i for i in rising if shares[i] is None]
-    return [share for share in shares if share is not None]
 
 
 def solo_share(flow: Sharer) -> Share:

@@ -86,4 +86,4 @@ def _route(platform: PlatformSpec, name: str, pools: tuple[Link, ...], qos: Qos 
     port = Link(f"{name} port", machine_of(name, platform.devices[name]).port_bytes_per_s)
     if qos is None:
         return Route(port, pools)
-    return Route(port, pools, qos.weight, qos.cap if qos.cap is not None else inf)
+    return Route(port, pools, qos.weight, qos.cap if qos.cap is not None else inf, qos.priority)

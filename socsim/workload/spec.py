@@ -64,6 +64,8 @@ class Qos(Spec):
 
     weight: Annotated[float, Field(gt=0)] = 1.0
     cap: Bandwidth | None = None
+    priority: int = 0
+    """Higher ones are served first: the others share what they leave."""
 
 
 class Policies(Spec):

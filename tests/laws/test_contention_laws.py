@@ -28,6 +28,7 @@ class Asking:
     weight: float = 1.0
     cap_bytes_per_s: float = inf
     cap_cause: str = DMA
+    priority: int = 0
 
 
 @st.composite

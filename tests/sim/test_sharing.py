@@ -17,6 +17,7 @@ class Asking:
     weight: float = 1.0
     cap_bytes_per_s: float = inf
     cap_cause: str = DMA
+    priority: int = 0
 
 
 def dram(capacity: float = 100.0, shared: float = 1.0) -> Link:
@@ -46,6 +47,17 @@ def test_what_a_capped_flow_leaves_goes_to_the_others():
 def test_weights_divide_a_full_link_in_proportion():
     link = dram()
     assert rates(Asking(((link, 1.0),), weight=3.0), Asking(((link, 1.0),), "gpu", weight=1.0)) == [75.0, 25.0]
+
+
+def test_a_higher_priority_is_served_first():
+    """It takes what its cap allows, the others share the rest; where it wants all, nothing is left."""
+    link = dram()
+    path = ((link, 1.0),)
+    first, one, other = (
+        Asking(path, name, cap_bytes_per_s=60.0, priority=name == "npu") for name in ("npu", "gpu", "cpu")
+    )
+    assert rates(one, first, other) == [20.0, 60.0, 20.0]
+    assert rates(one, Asking(path, "npu", priority=1)) == [0.0, 100.0]
 
 
 def test_a_port_holds_its_own_device_only():

@@ -46,6 +46,8 @@ def test_quality_of_service_protects_the_npu():
     assert capped["tpot_s"] < free["tpot_s"]
     assert capped["background_energy_j"] < 0.25 * free["background_energy_j"]
     assert heavy["tpot_s"] < light["tpot_s"]
+    first = decode("{device: gpu, traffic: 100 GB/s}", "workload.policies.qos={npu: {priority: 1}}")
+    assert first["tpot_s"] <= heavy["tpot_s"]
 
 
 def test_another_workload_runs_beside_the_request():
