@@ -73,7 +73,7 @@ _SHOWN_BANDWIDTHS = ("B/s", "kB/s", "MB/s", "GB/s", "TB/s")
 _SHOWN_RATES = ("OPS", "kOPS", "MOPS", "GOPS", "TOPS", "POPS")
 
 _TABLE = (
-    Dimension("bandwidth", "a bandwidth", "136.5 GB/s", _BANDWIDTHS, _SHOWN_BANDWIDTHS, 0.0, 1e18, least=1.0),
+    Dimension("bandwidth", "a bandwidth", "136.5 GB/s", _BANDWIDTHS, _SHOWN_BANDWIDTHS, 0.0, 1e18, least=1e-3),
     Dimension("size", "a size", "1.5 MiB", _scaled("B", _BYTES), _SHOWN_SIZES, 0.0, 1e18),
     Dimension("energy", "an energy", "3 pJ", _ENERGIES, _SHOWN_ENERGIES, 0.0, 1e9),
     Dimension("energy_per_byte", "an energy per byte", "5 pJ/bit", _ENERGIES_PER_BYTE, _SHOWN_PER_BYTE, 0.0, 1e6),
