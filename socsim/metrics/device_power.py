@@ -40,13 +40,29 @@ def point_at(timeline: Timeline, device: str, points: tuple[Point, ...], times_p
     return result
 
 
-def voltage_scale(timeline: Timeline, platform: PlatformSpec, device: str, times_ps: IntColumn) -> FloatArray:
-    """(V / Vref)^2 of a device at each time."""
+def voltage_scale(
+    timeline: Timeline, platform: PlatformSpec, device: str, start_ps: IntColumn, end_ps: IntColumn
+) -> FloatArray:
+    """(V / Vref)^2 of a device while its kernels run, from each start to each end.
+
+    A kernel keeps the operating point that it starts with. A row that stands for the kernels of a layer or a step may
+    hold changes: it takes the mean over its time.
+    """
     domain = platform.power.domains[device]
     points = operating_points(domain, platform.devices[device].clock)
     scales = np.array([dynamic_scale(domain, point.voltage_v) for point in points])
-    result: FloatArray = scales[point_at(timeline, device, points, times_ps)]
-    return result
+    first: FloatArray = scales[point_at(timeline, device, points, start_ps)]
+    track = state_track(timeline, f"{device}.clock")
+    if track is None:
+        return first
+    changes = np.searchsorted(track.start_ps, end_ps) > np.searchsorted(track.start_ps, start_ps, side="right")
+    if not changes.any():
+        return first
+    edges = np.append(track.start_ps, max(timeline.end_ps, int(track.end_ps[-1])))
+    over_time = of_power(edges, scales[point_at(timeline, device, points, track.start_ps)])
+    seconds = np.maximum(end_ps - start_ps, 1) / PS_PER_S
+    mean = (over_time.at(end_ps) - over_time.at(start_ps))[:, 0] / seconds
+    return np.where(changes, mean, first)
 
 
 @dataclass(frozen=True)

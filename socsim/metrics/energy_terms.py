@@ -49,7 +49,7 @@ def _actions(
     if device not in rows.devices:
         return {}
     mine = rows.device == rows.devices.index(device)
-    scale = voltage_scale(timeline, platform, device, rows.start_ps[mine])
+    scale = voltage_scale(timeline, platform, device, rows.start_ps[mine], rows.end_ps[mine])
     weights = np.bincount(rows.kernel[mine], scale, minlength=len(table.kernels)).tolist()
     energies, terms = platform.power.domains[device].energy, dict[str, float]()
     for kernel, weight in zip(table.kernels, weights, strict=True):

@@ -167,7 +167,7 @@ def _row_energies(
     for index, device in enumerate(rows.devices):
         if device in platform.power.domains:
             mine = rows.device == index
-            scale = voltage_scale(timeline, platform, device, rows.start_ps[mine])
+            scale = voltage_scale(timeline, platform, device, rows.start_ps[mine], rows.end_ps[mine])
             rail[mine] = reference[rows.kernel[mine]] * scale
     used = np.bincount(rows.kernel, minlength=len(table.kernels)) > 0
     shared = _memory_energies(found, platform, table, used)

@@ -50,6 +50,17 @@ def test_actions_are_charged_at_the_voltage_of_their_operating_point():
     assert found.energy.by_part_j["npu"] == pytest.approx(at_full * 1.25, rel=1e-12)
 
 
+def test_a_row_that_holds_changes_of_the_operating_point_takes_their_mean():
+    """A layer or a step as one row: three of four parts of its time at 0.5 V, one at 1 V."""
+    script = idle_script(4)
+    script.state("npu.clock", "op0", 0, 3)
+    script.state("npu.clock", "op1", 3, 4)
+    script.run(kernel(actions=(("mac.int8", 1e9),)), 0, 4)
+    found = measure(script.timeline(4), program(), platform(power__domains__npu__leakage="0 W"))
+    assert found.energy.by_part_j["npu"] == pytest.approx(1e-3 * (0.75 * 0.25 + 0.25), rel=1e-12)
+    assert found.energy_terms["npu"]["mac"] == pytest.approx(1e-3 * (0.75 * 0.25 + 0.25), rel=1e-12)
+
+
 def test_leakage_and_clock_follow_state_and_operating_point():
     script = Script()
     script.state("npu.power", "active", 0, 3)
