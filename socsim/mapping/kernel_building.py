@@ -125,7 +125,10 @@ def _deep_share(target: Target, operators: Sequence[Operator]) -> float:
 
 
 def _cycles(target: Target, served: Sequence[Served], attention: bool) -> Cycles:
-    """Matrix and vector work overlap where the kernel is fused vertically, else one follows the other."""
+    """Matrix and vector work overlap where the kernel is fused vertically, else one follows the other.
+
+    Weights that the vector unit must convert first are overlapped by nothing.
+    """
     matrix = 0.0
     for stage in stages([one.operator for one in served]):
         members = [served[i] for i in stage]
@@ -135,8 +138,10 @@ def _cycles(target: Target, served: Sequence[Served], attention: bool) -> Cycles
         cycles = apart if inside else merged_cycles(target, [one.operator for one in members], works)
         matrix += cycles / _deep_share(target, [one.operator for one in members])
     vector = sum(one.work.vector_cycles for one in served)
+    ahead = sum(one.work.ahead_cycles for one in served)
     overlapped = attention or target.switches.intra
-    return Cycles(matrix, vector, max(matrix, vector) if overlapped else matrix + vector)
+    together = max(matrix, vector - ahead) if overlapped else matrix + vector - ahead
+    return Cycles(matrix, vector, ahead + together)
 
 
 def _with_cache(busy: float, waiting: float, tiles: int) -> float:

@@ -50,6 +50,8 @@ class Work(NamedTuple):
     matrix_cycles: float = 0.0
     instructions: float = 0.0
     vector_cycles: float = 0.0
+    ahead_cycles: float = 0.0
+    """Of the vector cycles, those that make floats of weights before a product can begin: its load path cannot."""
     spilled_bytes: int = 0
     """Partial sums written to on-chip memory and read again."""
 
@@ -70,7 +72,15 @@ def work_of(
         count *= visible
     vector = target.machine.vector
     busy = vector_cycles(vector, count) / target.runtime.efficiency.vector
-    return Work(type_, macs, cycles, count, busy, spilled)
+    ahead = busy * _ahead_share(target, operator, type_)
+    return Work(type_, macs, cycles, count, busy, ahead, spilled)
+
+
+def _ahead_share(target: Target, operator: Operator, type_: str) -> float:
+    """1 where the load path knows the weights' format but not as this type, so that the vector unit goes first."""
+    path = target.machine.datapath
+    known = operator.kind is Kind.MATMUL and operator.weight_format in path.load_formats
+    return 1.0 if known and type_ and path.load_types is not None and type_ not in path.load_types else 0.0
 
 
 def executed_macs(target: Target, operator: Operator, skips_masked: bool = False) -> int:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from socsim.mapping.kernel_building import build_kernel
 from socsim.mapping.traffic import Surroundings, kernel_traffic
 from socsim.mapping.work import conversion_ops, work_of
 from tests.unit.mapping.parts import GPU, NOTHING, NPU, attention, linear, runtime, target
@@ -55,3 +56,12 @@ def test_a_fused_kernel_reads_a_kv_head_once_all_the_same():
     software = runtime(efficiency={"shared_kv": False})
     fused = kernel_traffic(target(GPU, software=software), operators, True, DECODE)
     assert sum(one.kv_read for one in fused) == sum(operator.kv_read_bytes for operator in operators)
+
+
+def test_weights_that_the_load_path_cannot_convert_are_converted_before_the_product():
+    """5000 weights at 100 lanes: 50 cycles ahead of 8 x 100 x 50 MACs at 500 FP16 MACs per cycle, fused or not."""
+    operator = linear(8, 100, 50, "int4", "fp16")
+    integers_only = NPU["datapath"] | {"load_types": ["int8"]}
+    kernel = build_kernel(target(datapath=integers_only), [operator])
+    assert (kernel.matrix_cycles, kernel.vector_cycles, kernel.compute_cycles) == (80, 50, 130)
+    assert build_kernel(target(), [operator]).compute_cycles == 80
