@@ -192,22 +192,25 @@ def _runtimes(devices: Sequence[str], platform: LoadedPlatform, workload: Loaded
 def _check_devices(platform: LoadedPlatform, workload: LoadedWorkload, devices: Sequence[str] | None) -> None:
     """Unknown devices are wrong input, wherever they are named."""
     known = tuple(platform.spec.devices)
-    problems: list[Problem] = [
-        replace(unknown_name("device", one, known), file="-d")
-        for device in devices or ()
-        for one in members(device)
-        if one not in known
-    ]
+    problems = [replace(one, file="-d") for device in devices or () for one in _wrong_device(device, known)]
     for path, device in _named_devices(workload.spec):
-        for unknown in (one for one in members(device) if one not in known):
-            problem = replace(unknown_name("device", unknown, known), path=path)
-            problems.append(workload.document.source_map.place(problem, path))
+        for one in _wrong_device(device, known):
+            problems.append(workload.document.source_map.place(replace(one, path=path), path))
     for device, governor in workload.spec.policies.governors.items():
         if governor not in GOVERNORS:
             path = f"policies.governors.{device}"
             unknown_governor = replace(unknown_name("governor", governor, GOVERNORS.names), path=path)
             problems.append(workload.document.source_map.place(unknown_governor, path))
     raise_all(problems)
+
+
+def _wrong_device(device: str, known: tuple[str, ...]) -> list[Problem]:
+    """What is wrong with the name of a device, or of a pair of them."""
+    pair = members(device)
+    problems = [unknown_name("device", one, known) for one in pair if one not in known]
+    if len(set(pair)) < len(pair):
+        problems.append(Problem("a pair names one device twice", value=device, expected="two devices"))
+    return problems
 
 
 def _named_devices(spec: WorkloadSpec) -> list[tuple[str, str]]:
