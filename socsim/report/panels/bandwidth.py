@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from socsim.report.data import Bandwidth, ReportData, RunData
-from socsim.report.figure import Figure, Plot, amounts, nothing
-from socsim.report.panel import Panel, empty_panel, per_run, switch
-from socsim.report.panels.legend import legend
-from socsim.report.series import band, ceilings, reduced, time_axis
+from socsim.report.figure import Figure, nothing
+from socsim.report.panel import Panel
+from socsim.report.panels.stacked import stacked_layout, stacked_panel
+from socsim.report.series import band, reduced
 from socsim.report.theme import part_colour
 from socsim.report.words import part_label, quantity
 
 GIGA = 1e9
+HEADS = (
+    "bandwidth",
+    "DRAM bandwidth over time",
+    "Traffic by requester; dotted lines are the DRAM's peak and what it reaches in practice.",
+    "DRAM bandwidth by requester over time",
+)
 
 
 def build(data: ReportData) -> Panel:
     """Stacked bandwidth of one run at a time."""
-    if not data.ran:
-        return empty_panel("bandwidth", "DRAM bandwidth over time", "No device ran.")
     requesters = dict.fromkeys(name for run in data.ran if run.bandwidth for name in run.bandwidth.windows.values)
-    return Panel(
-        "bandwidth",
-        "DRAM bandwidth over time",
-        "Traffic by requester; dotted lines are the DRAM's peak and what it reaches in practice.",
-        (Plot("bandwidth", "DRAM bandwidth by requester over time", per_run(data, _bandwidth), "time"),),
-        after=legend((part_label(name), part_colour(name)) for name in requesters),
-        switch=switch(data),
-        half=True,
-    )
+    return stacked_panel(data, HEADS, _bandwidth, ((part_label(name), part_colour(name)) for name in requesters))
 
 
 def _bandwidth(run: RunData) -> Figure:
@@ -36,11 +32,7 @@ def _bandwidth(run: RunData) -> Figure:
     traces = [
         band(part_label(name), few, rates / GIGA, part_colour(name), "GB/s") for name, rates in few.values.items()
     ]
-    shapes, labels = ceilings(_levels(run.bandwidth))
-    layout = {
-        "xaxis": time_axis(), "yaxis": amounts("bandwidth (GB/s)"), "hovermode": "x unified", "showlegend": False,
-        "shapes": shapes, "annotations": labels,
-    }  # fmt: skip
+    layout = stacked_layout("bandwidth (GB/s)", _levels(run.bandwidth))
     return Figure(traces, layout, 340 if run.temperature is not None else 260)
 
 

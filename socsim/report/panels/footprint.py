@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from socsim.report.data import Footprint, ReportData, RunData
-from socsim.report.figure import Figure, Plot, amounts, nothing
-from socsim.report.panel import Panel, empty_panel, per_run, switch
-from socsim.report.panels.legend import legend
-from socsim.report.series import band, ceilings, reduced, time_axis
+from socsim.report.figure import Figure, nothing
+from socsim.report.panel import Panel
+from socsim.report.panels.stacked import stacked_layout, stacked_panel
+from socsim.report.series import band, reduced
 from socsim.report.theme import role_colour
 from socsim.report.words import label, quantity, unit_for
+
+HEADS = ("footprint", "Memory footprint", "Bytes held in DRAM by what they are.", "Bytes held in DRAM over time")
 
 
 def build(data: ReportData) -> Panel:
     """Stacked footprint of one run at a time."""
-    if not data.ran:
-        return empty_panel("footprint", "Memory footprint", "No device ran.")
     roles = dict.fromkeys(role for run in data.ran if run.footprint for role in run.footprint.windows.values)
-    return Panel(
-        "footprint",
-        "Memory footprint",
-        "Bytes held in DRAM by what they are.",
-        (Plot("footprint", "Bytes held in DRAM over time", per_run(data, _footprint), "time"),),
-        after=legend((label(role), role_colour(role)) for role in roles),
-        switch=switch(data),
-        half=True,
-    )
+    return stacked_panel(data, HEADS, _footprint, ((label(role), role_colour(role)) for role in roles))
 
 
 def _footprint(run: RunData) -> Figure:
@@ -35,11 +27,7 @@ def _footprint(run: RunData) -> Figure:
     unit, factor = unit_for(highest, "size")
     few = reduced(held.windows)
     traces = [band(label(role), few, sizes / factor, role_colour(role), unit) for role, sizes in few.values.items()]
-    shapes, labels = ceilings(_capacity(held, highest, factor))
-    layout = {
-        "xaxis": time_axis(), "yaxis": amounts(f"held in DRAM ({unit})"), "hovermode": "x unified",
-        "showlegend": False, "shapes": shapes, "annotations": labels,
-    }  # fmt: skip
+    layout = stacked_layout(f"held in DRAM ({unit})", _capacity(held, highest, factor))
     return Figure(traces, layout, 330)
 
 

@@ -7,31 +7,27 @@ from collections.abc import Mapping
 import numpy as np
 
 from socsim.report.data import ReportData, RunData, Windows
-from socsim.report.figure import Figure, Json, Plot, amounts, axis, nothing
-from socsim.report.panel import Panel, empty_panel, per_run, switch
+from socsim.report.figure import Figure, Json, amounts, axis, nothing
+from socsim.report.panel import Panel
 from socsim.report.panels.energy import unknown_energy
-from socsim.report.panels.legend import legend
-from socsim.report.series import band, ceilings, peaks, reduced, step_line, time_axis
+from socsim.report.panels.stacked import stacked_layout, stacked_panel
+from socsim.report.series import band, peaks, reduced, step_line
 from socsim.report.theme import INK, MUTED, part_colour
 from socsim.report.words import part_label, quantity
 
 DASHES = ("solid", "dash", "dot", "dashdot")
+HEADS = (
+    "power",
+    "Power over time",
+    "Mean power by part; the thin line is the highest window behind each point, dotted lines are limits.",
+    "Power by part over time",
+)
 
 
 def build(data: ReportData) -> Panel:
     """Stacked power of one run at a time."""
-    if not data.ran:
-        return empty_panel("power", "Power over time", "No device ran.")
     parts = dict.fromkeys(part for run in data.ran if run.power for part in run.power.values)
-    return Panel(
-        "power",
-        "Power over time",
-        "Mean power by part; the thin line is the highest window behind each point, dotted lines are limits.",
-        (Plot("power", "Power by part over time", per_run(data, _power), "time"),),
-        after=legend((part_label(part), part_colour(part)) for part in parts),
-        switch=switch(data),
-        half=True,
-    )
+    return stacked_panel(data, HEADS, _power, ((part_label(part), part_colour(part)) for part in parts))
 
 
 def _power(run: RunData) -> Figure:
@@ -42,11 +38,7 @@ def _power(run: RunData) -> Figure:
     if len(few.edges_s) < len(run.power.edges_s):
         thin = {"width": 1, "shape": "hv", "color": INK}
         traces.append(step_line("highest", few, peaks(run.power), INK, "W", line=thin))
-    shapes, labels = ceilings(_visible_limits(run.limits_w, run.power))
-    layout: Json = {
-        "xaxis": time_axis(), "yaxis": amounts("power (W)"), "hovermode": "x unified", "showlegend": False,
-        "shapes": shapes, "annotations": labels,
-    }  # fmt: skip
+    layout = stacked_layout("power (W)", _visible_limits(run.limits_w, run.power))
     if run.temperature is None:
         return Figure(traces, layout)
     layout["yaxis"] = amounts("power (W)", domain=[0.34, 1])
