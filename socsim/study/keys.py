@@ -10,11 +10,13 @@ from socsim.result.keys import FIGURES
 from socsim.units import DimensionName, parse_quantity
 
 AREA: Final = "area_mm2"
+RESTORED: Final = "restored_fraction"
+"""Share of the layers' summed sensitivity that a mixed precision restores."""
 NESTED: Final = ("energy_by_part_j", "dram_bytes_by_role", "bound_by", "speculation")
 """Keys of `runs[]` that hold mappings; their entries are columns of their own, "bound_by.decode"."""
 WORDS: Final = ("bound_by",)
 TRUTHS: Final = ("limit_reachable",)
-COLUMNS: Final = (*(key for key in FIGURES if key not in (*NESTED, "residency")), AREA)
+COLUMNS: Final = (*(key for key in FIGURES if key not in (*NESTED, "residency")), AREA, RESTORED)
 _DIMENSIONS: Final[dict[str, DimensionName]] = {
     "_s": "time", "_j": "energy", "_w": "power", "_bytes": "size", "_fraction": "fraction", "_degc": "temperature",
     "_hz": "frequency",

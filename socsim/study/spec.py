@@ -53,6 +53,8 @@ class StudySpec(Spec):
     samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] | None = None
     """Points of every method but grid; for optimize, the most points that are simulated."""
     seed: Annotated[int, Field(ge=0)] = 0
+    sensitivities: str | None = None
+    """For mixed_precision: a table `layer,sensitivity`, what low precision costs each layer in accuracy."""
     objectives: dict[str, Literal["min", "max"]] = Field(default_factory=dict)
     constraints: dict[str, str | Number | bool] = Field(default_factory=dict)
     """By key of the result: "<= 15 W"."""

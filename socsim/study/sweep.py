@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from socsim.errors import InputError, Problem
 from socsim.study.evaluate import How, Row, Rows
 from socsim.study.executor import Workers
 from socsim.study.influence import still_knobs_by_probe, still_knobs_of_grid
-from socsim.study.keys import AREA
+from socsim.study.keys import AREA, RESTORED
 from socsim.study.loading import Study
+from socsim.study.mixed_points import mixed_points
 from socsim.study.points import Point, digest, grid
 from socsim.study.sampling import DESIGNS, sampled_points
 from socsim.study.schedule import Finished, Schedule
@@ -23,7 +23,6 @@ from socsim.study.table import Swept, arrow_table, pareto_csv, swept
 
 Watch = Callable[[int, int, Sequence[Row]], None]
 """(points finished, points in all as far as known, rows that are new)."""
-NO_EFFECT: Final = "changes nothing"
 
 
 @dataclass(frozen=True)
@@ -77,6 +76,13 @@ class Sweeping:
         self._expected = 0
         self._done = 0
         self.simulated = 0
+        self.restored: dict[str, float] = {}
+        """Of a mixed precision: by the hash of its point."""
+
+    def with_notes(self, point: Point, rows: Rows) -> Rows:
+        """Rows with what is known of their point beside its simulation."""
+        restored = self.restored.get(self._study.keys.key(point))
+        return rows if restored is None else [row | {RESTORED: restored} for row in rows]
 
     def expect(self, points: int) -> None:
         """How many points there will be."""
@@ -156,7 +162,7 @@ def run_sweep(
             still = _still_knobs(study, finished, simulate)
         finally:
             simulate.close()
-        entries = [(point, study.keys.key(point), found) for point, found in finished]
+        entries = [(point, study.keys.key(point), simulate.with_notes(point, found)) for point, found in finished]
         table = swept(entries, study.spec.objectives, study.constraints)
         made = Sweep(study, folder, table, len(points), simulate.simulated, tuple(still))
         write_results(made)
@@ -175,13 +181,15 @@ def _points(study: Study, simulate: Sweeping) -> list[Point]:
         space = Space(study.places, study.knobs)
         return Search(space, spec.objectives, study.constraints, simulate, spec.budget, spec.seed).run()
     else:
-        raise InputError(Problem(f"method {spec.method} is not available", path="method", file=str(study.file)))
+        mixed = mixed_points(study)
+        points = [point for point, _ in mixed]
+        simulate.restored = {study.keys.key(point): restored for point, restored in mixed}
     simulate.expect(len(points))
     return points
 
 
 def _still_knobs(study: Study, finished: Sequence[tuple[Point, Rows]], simulate: Sweeping) -> list[str]:
-    if study.spec.method == "grid":
+    if study.spec.method in ("grid", "mixed_precision"):
         return still_knobs_of_grid(finished, study.knobs)
     return still_knobs_by_probe(finished, study.knobs, simulate)
 

@@ -205,3 +205,33 @@ def test_an_unknown_study_suggests_the_nearest(cli):
 def test_a_study_is_checked_and_has_a_schema(cli, study):
     assert "ok (study)" in cli("check", study).out
     assert "vary" in json.loads(cli("schema", "study").out)["properties"]
+
+
+def test_mixed_precision_trades_a_budget_against_what_layers_restore(cli, tmp_path):
+    gains = [(layer * 7) % 11 + 1 for layer in range(30)]
+    (tmp_path / "sens.csv").write_text("layer,sensitivity\n" + "".join(f"{i},{g}\n" for i, g in enumerate(gains)))
+    text = TINY + "deployment: {weights: {format: int4, granularity: channel}, activations: {format: int8}}\n"
+    study = written(
+        tmp_path,
+        "socsim: study/v1\nplatform: lunar-lake-268v\nworkload: tiny.yaml\ndevices: [npu]\nmethod: mixed_precision\n"
+        "samples: 4\nsensitivities: sens.csv\nobjectives: {ttft_s: min, restored_fraction: max}\n",
+    )
+    (tmp_path / "tiny.yaml").write_text(text)
+    frame = swept(cli, study)
+    assert frame["restored_fraction"].iloc[0] == 0
+    assert frame["restored_fraction"].is_monotonic_increasing
+    assert frame["ttft_s"].is_monotonic_increasing
+    for overrides, restored in zip(
+        frame["workload.deployment.activations.overrides"], frame["restored_fraction"], strict=True
+    ):
+        layers = [int(one) for entry in json.loads(overrides) for one in entry["layers"].split(",")]
+        assert restored == pytest.approx(sum(gains[layer] for layer in layers) / sum(gains))
+
+
+def test_mixed_precision_says_what_it_lacks(cli, tmp_path):
+    head = "socsim: study/v1\nplatform: lunar-lake-268v\nworkload: tiny.yaml\nmethod: mixed_precision\n"
+    done = cli("sweep", written(tmp_path, head + "objectives: {ttft_s: min}\n"), "-o", "out")
+    assert done.code == 2
+    assert "needs `sensitivities`" in done.err
+    done = cli("sweep", written(tmp_path, head + "objectives: {macs: min}\n"), "-o", "out")
+    assert "no objective that a budget may be about" in done.err
