@@ -251,3 +251,19 @@ def test_inputs_are_read_back_with_their_sources():
     assert {path: back.provenance[path] for path in known} == known
     assert 'clock: {value: 1.95 GHz, source: "a sheet, p. 3", status: read}  # mine.yaml:6' in text
     assert "ratio: 0.5  # mine.yaml:4" in text
+
+
+def test_what_else_goes_into_the_folder_is_there_from_the_start_or_nothing_is(tmp_path):
+    def note(one, folder):
+        (folder / "note.txt").write_text(one.result_dir)
+
+    def fail(one, folder):
+        raise OSError("no space left")
+
+    one = saved(tmp_path / "a")
+    one.save(tmp_path / "a", also=note)
+    assert (tmp_path / "a" / "note.txt").read_text() == str(tmp_path / "a")
+    before = contents(tmp_path / "a")
+    with pytest.raises(InputError, match="cannot be written"):
+        one.save(tmp_path / "a", also=fail)
+    assert contents(tmp_path / "a") == before
