@@ -193,9 +193,11 @@ def _check_devices(platform: LoadedPlatform, workload: LoadedWorkload, devices: 
     """Unknown devices are wrong input, wherever they are named."""
     known = tuple(platform.spec.devices)
     problems = [replace(one, file="-d") for device in devices or () for one in _wrong_device(device, known)]
-    for path, device in _named_devices(workload.spec):
-        for one in _wrong_device(device, known):
-            problems.append(workload.document.source_map.place(replace(one, path=path), path))
+    problems += [
+        workload.document.source_map.place(replace(one, path=path), path)
+        for path, device in _named_devices(workload.spec)
+        for one in _wrong_device(device, known)
+    ]
     for device, governor in workload.spec.policies.governors.items():
         if governor not in GOVERNORS:
             path = f"policies.governors.{device}"
