@@ -51,7 +51,8 @@ class StudySpec(Spec):
     """Values by path, as `--set` takes them."""
     method: Method = "grid"
     samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] | None = None
-    """Points of every method but grid; for optimize, the most points that are simulated."""
+    """Points of every method but grid, which takes all of its own whatever this says; for optimize, the most points
+    that are simulated."""
     seed: Annotated[int, Field(ge=0)] = 0
     sensitivities: str | None = None
     """For mixed_precision: a table `layer,sensitivity`, what low precision costs each layer in accuracy."""
@@ -88,8 +89,6 @@ class StudySpec(Spec):
         if self.method in ("optimize", "mixed_precision") and not self.objectives:
             raise InputError(Problem(f"method {self.method} needs objectives", path="objectives",
                                      expected="e.g. {tpot_s: min}"))  # fmt: skip
-        if self.method == "grid" and self.samples is not None:
-            raise InputError(Problem("a grid takes all of its points", path="samples", expected="another method"))
         return self
 
 

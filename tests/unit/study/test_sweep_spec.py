@@ -138,7 +138,6 @@ def test_every_platform_meets_every_workload(tmp_path):
         ("method: optimise\n", (":4:", "did you mean optimize?")),
         ("method: random\n", ("needs something to vary",)),
         ("method: optimize\nvary: {workload.request.batch: [1, 2]}\n", ("needs objectives",)),
-        ("samples: 5\n", (":4:", "a grid takes all")),
         ("platfrom: x\n", (":4:", "did you mean platform?")),
     ],
 )
@@ -153,6 +152,11 @@ def test_unknown_platforms_and_workloads_are_told_at_their_line(tmp_path):
     assert ":2:" in told
     assert "did you mean lunar-lake-268v?" in told
     assert "chat-1k" in complaint(tmp_path, "", "socsim: study/v1\nplatform: ideal-48tops\nworkload: chat-1\n")
+
+
+def test_a_grid_takes_all_of_its_points_whatever_samples_says(tmp_path):
+    study = load(tmp_path, "vary: {workload.request.batch: [1, 2, 4]}\nmethod: grid\nsamples: 1\n")
+    assert len(grid(study.places, study.knobs)) == 3
 
 
 def test_files_beside_the_study_are_found(tmp_path):
