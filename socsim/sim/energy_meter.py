@@ -144,10 +144,12 @@ class EnergyMeter:
                     self._drawn_zj += self.state_nw(part, state) * (length - before.get(state, 0))
             self._occupied[part] = now
         for part, seen in self._changes.items():
-            for change, count in self._tracks[part].changes.items():
-                if count != seen.get(change, 0):
-                    self._drawn_zj += _change_zj(self._platform, part, change) * (count - seen.get(change, 0))
-                    seen[change] = count
+            found = self._tracks[part].changes(now_ps)
+            if found != seen:
+                for change in dict.fromkeys((*seen, *found)):
+                    count = found.get(change, 0) - seen.get(change, 0)
+                    self._drawn_zj += _change_zj(self._platform, part, change) * count
+                self._changes[part] = found
 
 
 def is_measurable(platform: PlatformSpec) -> bool:

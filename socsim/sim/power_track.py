@@ -117,8 +117,7 @@ class PowerTrack:
         self._occupied: dict[str, int] = {}
         self.before_change: Callable[[int], None] = _nothing
         """Called with the time of a change before it happens."""
-        self.changes: dict[tuple[str, str], int] = {}
-        """How often one state has followed another, in gaps that are over."""
+        self._changes: dict[tuple[str, str], int] = {}
 
     def work(self, start_ps: int, end_ps: int) -> None:
         """The part works from start to end, and the next call comes no earlier."""
@@ -159,6 +158,15 @@ class PowerTrack:
         for name, start, end in self._segments(now_ps):
             occupied[name] = occupied.get(name, 0) + end - start
         return occupied
+
+    def changes(self, now_ps: int) -> dict[tuple[str, str], int]:
+        """How often one state has followed another up to now."""
+        found, before = dict(self._changes), self._last[0]
+        for state, _, _ in self._segments(now_ps):
+            if before and state != before:
+                found[before, state] = found.get((before, state), 0) + 1
+            before = state
+        return found
 
     def busy_ps(self, now_ps: int) -> int:
         """Time of work up to now."""
@@ -208,7 +216,7 @@ class PowerTrack:
             self._write(*self._last)
             self._last = state, start_ps, end_ps
             if before:
-                self.changes[before, state] = self.changes.get((before, state), 0) + 1
+                self._changes[before, state] = self._changes.get((before, state), 0) + 1
 
     def _write(self, state: str, start_ps: int, end_ps: int) -> None:
         if state:

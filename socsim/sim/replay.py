@@ -29,7 +29,7 @@ class Replay:
         """All layers of a section; returns when they will be over."""
         self._control.begin_section(section, where.start_ps)
         devices = tuple(dict.fromkeys([kernel.device for stage in section.stages for kernel in stage]))
-        held = (*devices, DRAM) if len(devices) == 1 else (DRAM,)
+        held = (*devices, DRAM) if len(devices) == 1 else (DRAM,) if devices else ()
         self._control.hold(held, where.start_ps)
         end_ps = self._write(self._turns(section.stages, devices, where.start_ps, len(where.names)), where)
         self._control.let_go(held, end_ps)
