@@ -44,7 +44,8 @@ def on_chip_bytes(machine: Machine, one: Served) -> int:
         return operator.activation_bytes + outputs
     rows, columns = _block(machine.array, one.work.type)
     inputs = operator.activation_bytes * ceil_div(max(operator.n, 1), columns)
-    weights = (operator.weight_bytes + operator.kv_read_bytes) * ceil_div(max(operator.m, 1), rows)
+    held = operator.weight_bytes + operator.kv_read_bytes + operator.kv_shared_bytes
+    weights = held * ceil_div(max(operator.m, 1), rows)
     return inputs + weights + outputs
 
 

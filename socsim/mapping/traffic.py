@@ -9,7 +9,7 @@ leave no trace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from math import ceil
 from typing import Final, NamedTuple
@@ -164,6 +164,8 @@ def kernel_traffic(
     target: Target, operators: Sequence[Operator], attention: bool, around: Surroundings
 ) -> tuple[Traffic, ...]:
     """What each operator of a kernel moves; `attention` marks a fused attention kernel."""
+    if not attention and any(operator.kv_shared_bytes for operator in operators):
+        return _reading_apart(target, operators, around)
     edges = dataflow(operators)
     plans = _plans(target, operators, around)
     if attention:
@@ -179,6 +181,14 @@ def kernel_traffic(
         )
         for i, operator in enumerate(operators)
     )  # fmt: skip
+
+
+def _reading_apart(target: Target, operators: Sequence[Operator], around: Surroundings) -> tuple[Traffic, ...]:
+    """Operators that are no fused attention read themselves what they would share with the ones before them."""
+    shared = [operator.kv_shared_bytes for operator in operators]
+    alone = [replace(o, kv_read_bytes=o.kv_read_bytes + o.kv_shared_bytes, kv_shared_bytes=0) for o in operators]
+    traffic = kernel_traffic(target, alone, False, around)
+    return tuple(one._replace(reread=one.reread + size) for one, size in zip(traffic, shared, strict=True))
 
 
 def _head_by_head(operator: Operator, plan: Plan) -> Plan:

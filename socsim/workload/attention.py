@@ -150,11 +150,12 @@ def _attention(plan: LayerPlan, run: Pass, span: Span) -> tuple[Operator, ...]:
     value_width = (attention.kv_lora_rank or 0) if latent else attention.v_head_dim
     keys = 0 if expanded else run.batch * plan.cache.key_bytes(span.positions, run.past + run.rows)
     values = 0 if expanded or latent else run.batch * plan.cache.value_bytes(span.positions, run.past + run.rows)
+    again = run.batch * plan.cache.latent_bytes(value_width, span.positions, run.past + run.rows) if latent else 0
     return (
         _scores(plan, run, span, shared, key_width, keys),
         *_mask(plan, run, span),
         _softmax(plan, run, span),
-        _context(plan, run, span, shared, value_width, values),
+        replace(_context(plan, run, span, shared, value_width, values), kv_shared_bytes=again),
     )
 
 

@@ -152,6 +152,10 @@ class LayerCache:
         """Bytes of V at `positions` positions."""
         return self.bytes_of(self.value_width, positions, tokens, self.scheme.value_per_channel)
 
+    def latent_bytes(self, elements: int, positions: int, tokens: int) -> int:
+        """Bytes of the latent part (`elements` per token) of what MLA stores as K, at `positions` positions."""
+        return self.bytes_of(elements, positions, tokens, self.scheme.key_per_channel)
+
     def update(self, past: int, rows: int) -> Update:
         """What storing `rows` tokens after `past` tokens writes, and which groups it fills."""
         before, after = self.scheme.quantized(past), self.scheme.quantized(past + rows)

@@ -95,6 +95,9 @@ class Operator:
     """Input channels that share a weight scale; 0 where one scale covers the row or the matrix, or none exists."""
     sparsity: tuple[int, int] | None = None
     """(kept, block) of an N:M pattern."""
+    kv_shared_bytes: int = 0
+    """KV bytes that an operator before it reads as well (MLA, absorbed: one latent vector serves as K and V); beyond
+    the compulsory ones, and moved only where the two are kernels of their own."""
     role: str = ""
     """Weight role for per-role schemes: "q_proj", "lm_head", "embedding", ..."""
 

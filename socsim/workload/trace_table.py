@@ -28,6 +28,7 @@ DETAILS: Final = (
     "effective_macs",
     "padding_macs",
     "masked_macs",
+    "kv_shared_bytes",
     "vector_functions",
     "weight_group",
     "sparsity",
@@ -135,7 +136,7 @@ def _row(run: _Run) -> Row:
     row |= {"m": operator.m, "n": operator.n, "k": operator.k, "batch": operator.batch, "context": step.context}
     row |= {name: getattr(operator, name) for name in (*FORMATS, *BYTES)}
     row |= {"macs": operator.macs, "vector_ops": operator.vector_op_count}
-    row |= {name: getattr(operator, name) for name in ("effective_macs", "padding_macs", "masked_macs")}
+    row |= {name: getattr(operator, name) for name in DETAILS[:4]}
     row |= {"vector_functions": functions_text(operator.vector_ops), "weight_group": operator.weight_group}
     row |= {"sparsity": ":".join(map(str, operator.sparsity or ())), "role": operator.role}
     row |= {"chunk": run.chunk, "order": run.order, "tokens": step.tokens, "positions": operator.context}

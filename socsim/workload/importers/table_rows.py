@@ -191,7 +191,7 @@ def _operator(cells: Cells) -> Operator:
 
 
 def _stated(cells: Cells, kind: Kind) -> Operator:
-    counts = (*BYTES, "m", "n", "k", "macs", "padding_macs", "masked_macs", "weight_group")
+    counts = (*BYTES, "m", "n", "k", "macs", "padding_macs", "masked_macs", "kv_shared_bytes", "weight_group")
     fields: dict[str, Any] = {name: cells.count(name) for name in counts}
     fields |= {"batch": cells.count("batch", 1, least=1), "context": cells.count("positions")}
     fields |= {"effective_macs": cells.count("effective_macs", fields["macs"]), "vector_ops": _vector_ops(cells)}

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from socsim.mapping.traffic import Surroundings, kernel_traffic
 from socsim.workload.architecture import FeedForward
 from socsim.workload.feed_forward import expected_experts
 from socsim.workload.model_library import find_model
+from tests.unit.mapping.parts import target
 
 W8A8 = {
     "weights": {"format": "int8", "granularity": "tensor"},
@@ -226,6 +228,19 @@ def test_mla_caches_one_latent_vector_and_one_rotary_key(traced, total):
     trace = traced(64, 2, model=find_model("deepseek-v2-lite"))
     assert total(trace.decode_step(0), "kv_read_bytes") == 27 * 65 * 576 * 2
     assert total(trace.decode_step(0), "kv_write_bytes") == 27 * 576 * 2
+
+
+def test_mla_kernels_of_their_own_each_read_the_latent_cache(traced, named):
+    """Fused attention reads 65 x (512 + 64) elements once; apart, the context reads the 65 x 512 latent ones again."""
+    step = traced(64, 2, model=find_model("deepseek-v2-lite")).decode_step(0)
+    names = ("attention_scores", "softmax", "attention_context")
+    operators = tuple(named(step, name) for name in names)
+    around = Surroundings(decode=True)
+    fused = kernel_traffic(target(), operators, True, around)
+    apart = [kernel_traffic(target(), (operator,), False, around)[0] for operator in operators]
+    assert [one.kv for one in fused] == [65 * 576 * 2, 0, 0]
+    assert [one.kv for one in apart] == [65 * 576 * 2, 0, 65 * 512 * 2]
+    assert apart[2].reread == 65 * 512 * 2
 
 
 def test_mla_absorbed_in_decode_expanded_in_prefill(traced, named):
