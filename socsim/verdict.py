@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from socsim.power.energy import HIGHEST_DEGC
 from socsim.report.words import PER_TOKEN, part_label, quantity, rate, ratio, share
 
 Run = Mapping[str, Any]
@@ -57,6 +58,11 @@ def _remarks(run: Run) -> Iterator[str]:
     name = run_label(run)
     if run.get("throttled_fraction"):
         yield f"{name}: power or temperature limits held it back for {share(run['throttled_fraction'])} of the request"
+    if (run.get("max_temperature_degc") or 0.0) > HIGHEST_DEGC:
+        yield (
+            f"{name}: heat outruns cooling; the temperature model has left its range, and leakage is that of "
+            f"{HIGHEST_DEGC:.0f} degC"
+        )
     if run.get("limit_reachable") is False:
         yield f"{name}: floor power alone exceeds the power limit, so the limit is not kept"
     if run.get("energy_j") is None:

@@ -16,7 +16,7 @@ from socsim.metrics.device_power import static_parts, transition_energy, voltage
 from socsim.metrics.kernel_rows import KernelRows
 from socsim.metrics.kernel_table import KernelTable
 from socsim.metrics.power_history import BASELINE, DRAM, FABRIC, SYSTEM_CACHE, PowerHistory
-from socsim.power.energy import action_energy_j
+from socsim.power.energy import IN_DRAM, action_energy_j
 from socsim.timeline.timeline import Timeline
 from socsim.workload.demand import ROLES
 
@@ -45,18 +45,20 @@ def energy_terms(
 def _actions(
     timeline: Timeline, platform: PlatformSpec, rows: KernelRows, table: KernelTable, device: str
 ) -> dict[str, float]:
-    """Dynamic energy of a device's kernels by action, at the voltage of each."""
+    """Dynamic energy of a device's kernels by action, at the voltage of each; PiM knows no voltage of a device."""
     if device not in rows.devices:
         return {}
     mine = rows.device == rows.devices.index(device)
     scale = voltage_scale(timeline, platform, device, rows.start_ps[mine], rows.end_ps[mine])
     weights = np.bincount(rows.kernel[mine], scale, minlength=len(table.kernels)).tolist()
+    runs = np.bincount(rows.kernel[mine], minlength=len(table.kernels)).tolist()
     energies, terms = platform.power.domains[device].energy, dict[str, float]()
-    for kernel, weight in zip(table.kernels, weights, strict=True):
-        if weight:
+    for kernel, weight, times in zip(table.kernels, weights, runs, strict=True):
+        if times:
             for action, count in kernel.actions:
                 term = ACTION_TERMS.get(action, action.partition(".")[0])
-                terms[term] = terms.get(term, 0.0) + count * (action_energy_j(energies, action) or 0.0) * weight
+                done = count * (times if action in IN_DRAM else weight)
+                terms[term] = terms.get(term, 0.0) + done * (action_energy_j(energies, action) or 0.0)
     return terms
 
 

@@ -18,7 +18,7 @@ from socsim.metrics.device_power import static_energy, transition_energy, voltag
 from socsim.metrics.kernel_rows import KernelRows
 from socsim.metrics.kernel_table import KernelTable
 from socsim.metrics.state_tracks import constant_state, state_track
-from socsim.power.energy import reference_energy_j, traffic_energy_j, unknown_actions
+from socsim.power.energy import ReferenceEnergy, reference_energy, traffic_energy_j, unknown_actions
 from socsim.timeline.timeline import IntColumn, Timeline
 
 DRAM, FABRIC, SYSTEM_CACHE, BASELINE = "dram", "fabric", "system_cache", "baseline"
@@ -168,24 +168,25 @@ def _row_energies(
         if device in platform.power.domains:
             mine = rows.device == index
             scale = voltage_scale(timeline, platform, device, rows.start_ps[mine], rows.end_ps[mine])
-            rail[mine] = reference[rows.kernel[mine]] * scale
+            on_rail, in_dram = reference[rows.kernel[mine]].T
+            rail[mine] = on_rail * scale + in_dram
     used = np.bincount(rows.kernel, minlength=len(table.kernels)) > 0
     shared = _memory_energies(found, platform, table, used)
     return np.column_stack((rail, *(column[rows.kernel] for column in shared)))
 
 
 def _reference_energies(found: _Collected, platform: PlatformSpec, table: KernelTable) -> FloatArray:
-    """Joules of each kernel on its device's rail at the reference voltage; 0 where unknown, and said so."""
-    energies = np.zeros(len(table.kernels))
+    """Kernels x (joules on its device's rail at the reference voltage, in the DRAM); 0 where unknown, and said so."""
+    energies = np.zeros((len(table.kernels), 2))
     for index, kernel in enumerate(table.kernels):
         domain = platform.power.domains.get(kernel.device)
         if domain is None:
             continue
-        energy = reference_energy_j(kernel, domain)
+        energy = reference_energy(kernel, domain)
         if energy is None:
             names = unknown_actions(kernel, domain)
             found.unknown += [f"power.domains.{kernel.device}.energy.{name}" for name in names]
-        energies[index] = energy or 0.0
+        energies[index] = energy or ReferenceEnergy(0.0, 0.0)
     return energies
 
 

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from socsim.power.domain import ActionEnergies, DomainSpec, OperatingPoint, PowerState
 
 ACTIVE = "active"
+IN_DRAM: Final = ("pim_byte", "pim_mac")
+"""Actions of processing-in-memory: they happen in the DRAM, whose supply does not follow a device's voltage."""
+HIGHEST_DEGC: Final = 300.0
+"""Leakage follows no temperature above: silicon has failed long before, and the exponential means nothing there."""
+_MOST_DOUBLINGS: Final = 64.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +75,29 @@ def unknown_actions(kernel: HasActions, domain: DomainSpec) -> tuple[str, ...]:
     return tuple(action for action, count in kernel.actions if count and action_energy_j(domain.energy, action) is None)
 
 
-def reference_energy_j(kernel: HasActions, domain: DomainSpec) -> float | None:
-    """Dynamic energy of a kernel on its device's rail at the reference voltage: sum of count x coefficient."""
-    total = 0.0
+class ReferenceEnergy(NamedTuple):
+    """Dynamic energy of a kernel in joules: sums of count x coefficient."""
+
+    rail_j: float
+    """On its device's rail at the reference voltage."""
+    in_dram_j: float
+    """Of its actions in the DRAM (PiM), the same at every voltage of the device."""
+
+
+def reference_energy(kernel: HasActions, domain: DomainSpec) -> ReferenceEnergy | None:
+    """Dynamic energy of a kernel at the reference voltage; None where a needed coefficient is unknown."""
+    rail = in_dram = 0.0
     for action, count in kernel.actions:
         if not count:
             continue
         coefficient = action_energy_j(domain.energy, action)
         if coefficient is None:
             return None
-        total += count * coefficient
-    return total
+        if action in IN_DRAM:
+            in_dram += count * coefficient
+        else:
+            rail += count * coefficient
+    return ReferenceEnergy(rail, in_dram)
 
 
 def dynamic_scale(domain: DomainSpec, voltage_v: float) -> float:
@@ -89,9 +106,9 @@ def dynamic_scale(domain: DomainSpec, voltage_v: float) -> float:
 
 
 def dynamic_energy_j(kernel: HasActions, domain: DomainSpec, voltage_v: float) -> float | None:
-    """Dynamic energy of a kernel on its device's rail at a voltage; None where a needed coefficient is unknown."""
-    reference = reference_energy_j(kernel, domain)
-    return None if reference is None else reference * dynamic_scale(domain, voltage_v)
+    """Dynamic energy of a kernel at a voltage of its device; None where a needed coefficient is unknown."""
+    reference = reference_energy(kernel, domain)
+    return None if reference is None else reference.rail_j * dynamic_scale(domain, voltage_v) + reference.in_dram_j
 
 
 def leakage_scale(domain: DomainSpec, voltage_v: float) -> float:
@@ -100,10 +117,11 @@ def leakage_scale(domain: DomainSpec, voltage_v: float) -> float:
 
 
 def temperature_scale(domain: DomainSpec, temperature_degc: float | None) -> float:
-    """2^((T - Tref) / doubling); 1 where no temperature is modelled."""
+    """2^((T - Tref) / doubling), T no higher than HIGHEST_DEGC; 1 where no temperature is modelled."""
     if temperature_degc is None:
         return 1.0
-    return float(2.0 ** ((temperature_degc - domain.leakage_temperature) / domain.leakage_doubling))
+    above_k = min(temperature_degc, HIGHEST_DEGC) - domain.leakage_temperature
+    return float(2.0 ** min(above_k / domain.leakage_doubling, _MOST_DOUBLINGS))
 
 
 def leakage_power_w(domain: DomainSpec, state: str, voltage_v: float) -> float | None:

@@ -96,6 +96,12 @@ def test_dynamic_energy_grows_with_the_square_of_the_voltage():
     assert dynamic_energy_j(work, domain(), 0.4) == pytest.approx(100e-12 / 4, rel=1e-12)
 
 
+def test_near_memory_work_knows_no_voltage_of_the_device():
+    """It happens in the DRAM, on a supply of its own: twice the voltage is four times the MACs' energy only."""
+    work = Work((("mac.int8", 100), ("pim_byte", 100), ("pim_mac", 1000)))
+    assert dynamic_energy_j(work, domain(), 1.6) == pytest.approx(4 * 100e-12 + 400e-12 + 600e-12, rel=1e-12)
+
+
 @pytest.mark.parametrize("action", ["mac.int4", "vector"])
 def test_a_missing_coefficient_is_unknown_only_where_it_is_needed(action):
     poor = domain(energy={"mac": {"int8": "1 pJ"}})
@@ -120,6 +126,15 @@ def test_leakage_grows_with_the_cube_of_the_voltage_and_clock_power_with_its_squ
 def test_leakage_doubles_with_temperature(degc, factor):
     power = static_power_w(domain(clock_power="0 W"), "active", Point(2 * GHZ, 0.8), 2 * GHZ, degc)
     assert power == pytest.approx(0.4 * factor)
+
+
+@pytest.mark.parametrize("doubling", [20.0, 0.01])
+def test_leakage_stays_finite_however_hot(doubling):
+    """Beyond 300 degC it grows no further: 2^((300 - 25) / 20) is the most at 20 K."""
+    point, hot = Point(2 * GHZ, 0.8), domain(clock_power="0 W", leakage_doubling=doubling)
+    powers = [static_power_w(hot, "active", point, 2 * GHZ, degc) for degc in (300.0, 1e9)]
+    assert powers[0] == powers[1] < 1e30
+    assert doubling != 20.0 or powers[0] == pytest.approx(0.4 * 2 ** (275 / 20))
 
 
 def test_unknown_leakage_matters_only_in_states_that_leak():
