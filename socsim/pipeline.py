@@ -19,9 +19,11 @@ from socsim.mapping.sampling import STRATA, sampled
 from socsim.mapping.speculation import Handovers, speculative_program
 from socsim.power.governors import GOVERNORS
 from socsim.schema.overrides import split_overrides
+from socsim.workload.demand import DECODE, PREFILL
 from socsim.workload.draft import draft_workload, with_native_formats
 from socsim.workload.passes import with_formats, with_static_shape
 from socsim.workload.spec import PlacementSpec, WorkloadSpec
+from socsim.workload.trace import HandedOverTrace, OperatorTrace
 from socsim.workload.workload_library import LoadedWorkload, load_workload
 
 if TYPE_CHECKING:
@@ -69,6 +71,12 @@ class Plan:
         place = self.placement
         named = (place.default, place.prefill, place.decode, *place.operators.values())
         return tuple(dict.fromkeys(device for pair in named if pair is not None for device in members(pair)))
+
+    @property
+    def phase_devices(self) -> tuple[str, str]:
+        """(prefill, decode) devices, either possibly a pair."""
+        place = self.placement
+        return place.prefill or place.default or self.name, place.decode or place.default or self.name
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -278,18 +286,18 @@ def _intervals(run: DeviceRun, plan: Plan, platform: LoadedPlatform) -> dict[str
     if platform.spec.defaults == "none":
         return {}
 
-    def measured(device: str | None) -> Measured:
-        name = members(device or plan.name)[0]
+    def measured(device: str) -> Measured:
+        name = members(device)[0]
         return Measured(platform.spec.devices[name].type, plan.runtimes[name].name)
 
-    place = plan.placement
-    return run_intervals(run.summary, measured(place.prefill or place.default), measured(place.decode or place.default))
+    prefill, decode = plan.phase_devices
+    return run_intervals(run.summary, measured(prefill), measured(decode))
 
 
 def program_of(plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, seed: int = 0) -> Program:
     """The program of a plan, its draft model included; `seed` decides which drafts are accepted."""
     spec = adapted(workload.spec, platform, plan)
-    program = lower(workload.trace(spec), platform.spec, plan.placement, plan.profiles, spec)
+    program = lower(_trace(spec, plan, platform, workload), platform.spec, plan.placement, plan.profiles, spec)
     speculative = workload.spec.deployment.speculative
     if plan.draft is None or plan.draft_device is None or speculative == "none":
         return program
@@ -304,13 +312,21 @@ def program_of(plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload, s
     return speculative_program(program, draft, speculative, seed, Handovers(*waits))
 
 
-def adapted(spec: WorkloadSpec, platform: LoadedPlatform, plan: Plan) -> WorkloadSpec:
-    """The workload as the plan's devices need it: in the runtime's formats where none are stated, with static shapes
-    where a device has no others."""
-    software = plan.runtimes[members(plan.placement.default or plan.name)[0]].profile
-    spec = with_formats(spec, software.activation_format, software.kv_format)
+def adapted(spec: WorkloadSpec, platform: LoadedPlatform, plan: Plan, phase: str = DECODE) -> WorkloadSpec:
+    """The workload as the plan's devices need it in a phase: in the runtime's formats where none are stated (the KV
+    cache in that of the device that decodes), with static shapes where a device has no others."""
+    before, after = (plan.profiles[members(device)[0]] for device in plan.phase_devices)
+    activations = before.activation_format if phase == PREFILL else after.activation_format
+    spec = with_formats(spec, activations, after.kv_format)
     static = any(needs_static_shape(platform.spec, device) for device in plan.placed)
     return with_static_shape(spec) if static else spec
+
+
+def _trace(spec: WorkloadSpec, plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload) -> OperatorTrace:
+    """The operators of a request; prefill on another device keeps activations in the formats of that one's runtime."""
+    trace = workload.trace(spec)
+    before = adapted(workload.spec, platform, plan, PREFILL)
+    return trace if before == spec else HandedOverTrace(workload.trace(before), trace)
 
 
 def _background(index: int, platform: LoadedPlatform, workload: LoadedWorkload) -> Background:

@@ -193,6 +193,19 @@ class TransformerTrace:
         return stream + peak_bytes((operator for _, operator in step.operators()), fused)
 
 
+class HandedOverTrace:
+    """Prefill of one trace and decode of another: one request whose phases keep activations in different formats."""
+
+    def __init__(self, before: OperatorTrace, after: OperatorTrace) -> None:
+        self.name, self.batch = after.name, after.batch
+        self.prompt_tokens, self.output_tokens = after.prompt_tokens, after.output_tokens
+        self.prefill, self.decode_steps, self.decode_step = before.prefill, after.decode_steps, after.decode_step
+        self.weight_bytes = max(before.weight_bytes, after.weight_bytes)
+        self.kv_cache_bytes = max(before.kv_cache_bytes, after.kv_cache_bytes)
+        self.activation_bytes = max(before.activation_bytes, after.activation_bytes)
+        self.fused_activation_bytes = max(before.fused_activation_bytes, after.fused_activation_bytes)
+
+
 def peak_bytes(operators: Iterable[Operator], fused: bool = False) -> int:
     """The largest sum of an operator's inputs and outputs.
 

@@ -102,7 +102,11 @@ SENSITIVITIES = tuple(float((7 * i) % 24 + 1) for i in range(LAYERS))
 
 @pytest.mark.parametrize("key", ["ttft_s", "request_s", "energy_j"])
 def test_the_most_sensitive_layers_within_the_budget(phone, key):
-    """All layers cost the same, so half of the extra cost buys the half that is most sensitive (or one less)."""
+    """All layers take the same time, so half of the extra cost buys the half that is most sensitive (or one less).
+
+    Their energies differ a little, since later layers run on warmer silicon: a cheaper layer may take the place of one
+    that is hardly more sensitive.
+    """
     ends = mixed_precision(*phone, SENSITIVITIES, (key, 1e9))
     assert ends.layers == tuple(range(LAYERS))
     assert ends.restored == 1
@@ -111,7 +115,11 @@ def test_the_most_sensitive_layers_within_the_budget(phone, key):
     assert chosen.value <= limit
     assert LAYERS // 2 - 2 <= len(chosen.layers) <= LAYERS // 2
     ranked = sorted(range(LAYERS), key=lambda layer: -SENSITIVITIES[layer])
-    assert set(chosen.layers) == set(ranked[: len(chosen.layers)])
+    best = ranked[: len(chosen.layers)]
+    if key == "energy_j":
+        assert sum(SENSITIVITIES[layer] for layer in chosen.layers) >= sum(SENSITIVITIES[layer] for layer in best[:-1])
+    else:
+        assert set(chosen.layers) == set(best)
     assert chosen.restored == sum(SENSITIVITIES[layer] for layer in chosen.layers) / sum(SENSITIVITIES)
 
 
