@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from socsim.mapping.kernel import StepTemplate, TemplateSection
 from socsim.sim.energy_meter import DRAM, EnergyMeter
@@ -11,10 +12,36 @@ from socsim.sim.lives import Life, Lives
 from socsim.sim.power_track import ACTIVE, IDLE, PowerTrack
 from socsim.sim.rail import Rail
 
+Template = TypeVar("Template")
+Found = TypeVar("Found")
+
 Points = dict[str, int]
 """Operating point of each device."""
 HEADROOM: Final = 0.02
 """Share of a budget that stays free where a higher operating point is given back, so that it does not swing."""
+
+KEPT: Final = 256
+"""Answers about templates that are remembered; a sampled request has about ten templates."""
+
+
+class Remembered(Generic[Template, Found]):
+    """What templates need by operating points, of the last templates asked about.
+
+    A template is known by its identity, which holds as long as it is kept here: comparing kernels would cost more.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[int, tuple[int, ...]], tuple[Template, Found]] = OrderedDict()
+
+    def of(self, template: Template, points: Points, find: Callable[[Template, Points], Found]) -> Found:
+        """What `find` says of a template at these points."""
+        key = id(template), tuple(points.values())
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = template, find(template, points)
+            if len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return known[1]
 
 
 class PowerModel:
@@ -33,18 +60,14 @@ class PowerModel:
         self._rails = rails
         self._tracks = tracks
         self._host = host
+        self._means: Remembered[StepTemplate, tuple[int, int, dict[str, int]]] = Remembered()
+        self._peaks: Remembered[TemplateSection, tuple[int, tuple[str, ...]]] = Remembered()
 
     def mean_nw(self, step: StepTemplate, points: Points, now_ps: int) -> tuple[int, int]:
         """(mean power, length in ps) of a step, its host time included."""
         host_ps = step.host_before_ps + step.host_after_ps
-        length, energy, busy = 0, 0, dict.fromkeys(devices_of(step), 0)
-        for section in step.sections:
-            for life in self._of(section, points):
-                length += life.duration_ps * section.count
-                energy += self._meter.life_zj(life, points) * section.count
-                for run in life.runs:
-                    busy[run.kernel.device] += run.length_ps * section.count
-        whole = length + host_ps
+        length, energy, worked = self._means.of(step, points, self._step_work)
+        busy, whole = dict(worked), length + host_ps
         if self._host is not None:
             busy[self._host] = busy.get(self._host, 0) + host_ps
         energy += self._static_zj(busy, whole, points, now_ps)
@@ -59,14 +82,30 @@ class PowerModel:
 
     def peak_nw(self, section: TemplateSection, points: Points, now_ps: int) -> int:
         """The highest power of a stage."""
-        lives = self._of(section, points)
-        meter, devices = self._meter, dict.fromkeys(run.kernel.device for life in lives for run in life.runs)
-        static = self._static_zj(dict.fromkeys(devices, 1), 1, points, now_ps) + meter.static_nw(DRAM, ACTIVE, 0)
+        dynamic, devices = self._peaks.of(section, points, self._stage_peak)
+        static = self._static_zj(dict.fromkeys(devices, 1), 1, points, now_ps)
+        return dynamic + static + self._meter.static_nw(DRAM, ACTIVE, 0) + self._meter.constant_nw
+
+    def _step_work(self, step: StepTemplate, points: Points) -> tuple[int, int, dict[str, int]]:
+        """(length in ps, dynamic energy, time that each device works) of the kernels of a step."""
+        length, energy, busy = 0, 0, dict.fromkeys(devices_of(step), 0)
+        for section in step.sections:
+            for life in self._of(section, points):
+                length += life.duration_ps * section.count
+                energy += self._meter.life_zj(life, points) * section.count
+                for run in life.runs:
+                    busy[run.kernel.device] += run.length_ps * section.count
+        return length, energy, busy
+
+    def _stage_peak(self, section: TemplateSection, points: Points) -> tuple[int, tuple[str, ...]]:
+        """(highest dynamic power of a stage, devices that work) of a section."""
+        kernel_zj, lives = self._meter.kernel_zj, self._of(section, points)
+        devices = dict.fromkeys(run.kernel.device for life in lives for run in life.runs)
         dynamic = (
-            sum(meter.kernel_zj(run.kernel, points[run.kernel.device]) // max(1, run.length_ps) for run in life.runs)
+            sum(kernel_zj(run.kernel, points[run.kernel.device]) // max(1, run.length_ps) for run in life.runs)
             for life in lives
         )
-        return max(dynamic, default=0) + static + meter.constant_nw
+        return max(dynamic, default=0), tuple(devices)
 
     def _of(self, section: TemplateSection, points: Points) -> list[Life]:
         clocks = {device: rail.points[points[device]].clock_hz for device, rail in self._rails.items()}
