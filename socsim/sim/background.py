@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from math import inf
 
 import numpy as np
@@ -13,6 +14,7 @@ from socsim.mapping.lowering import Program
 from socsim.sim.alarm import Alarm
 from socsim.sim.kernel_run import steps
 from socsim.sim.memory import Flow
+from socsim.sim.patience import MOST_BURSTS, too_many_bursts
 from socsim.sim.power_control import PowerControl
 from socsim.sim.soc import Soc
 from socsim.sim.stream import Book, RequestStream
@@ -97,7 +99,9 @@ class Load:
 
     def _bursts(self, traffic: Traffic) -> Life:
         alarm, on_ps = Alarm(self._soc.env), round(traffic.period_ps * traffic.duty)
-        while True:
+        for number in count():
+            if number > MOST_BURSTS:
+                raise too_many_bursts()
             flow = self._begin(traffic)
             yield flow.done if traffic.is_steady else alarm.arm(on_ps)
             self._soc.memory.stop(flow)

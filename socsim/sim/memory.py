@@ -20,6 +20,7 @@ PS_PER_S: Final = 1_000_000_000_000
 ROUNDING_PS: Final = 1e-3
 """A time this close above a picosecond is on it: float rounding, not time."""
 NEVER_PS: Final = 1 << 62
+_MOST_S: Final = NEVER_PS // PS_PER_S
 REMEMBERED: Final = 4096
 """Divisions of the memory that are kept at hand."""
 
@@ -64,10 +65,14 @@ class Flow:
 
     @property
     def left_ps(self) -> int:
-        """Time to completion at the present rate; NEVER_PS for one that does not move or does not end."""
+        """Time to completion at the present rate; NEVER_PS for one that does not move or does not end.
+
+        What moves ends before: by then the run has been given up (`socsim.sim.patience`), for a reason of its own.
+        """
         if self.rate_bytes_per_s == 0.0 or self.remaining_bytes == inf:
             return NEVER_PS
-        return max(0, whole_ps(self.remaining_bytes / self.rate_bytes_per_s))
+        seconds = self.remaining_bytes / self.rate_bytes_per_s
+        return max(0, whole_ps(seconds)) if seconds < _MOST_S else NEVER_PS - 1
 
 
 class SharedMemory:

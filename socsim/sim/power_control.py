@@ -20,6 +20,7 @@ from socsim.sim.limiter import Budget, ceiling_of, heat, package_limit
 from socsim.sim.lives import Life, Lives
 from socsim.sim.memory import PS_PER_S
 from socsim.sim.other_load import Others
+from socsim.sim.patience import Patience
 from socsim.sim.power_track import PowerTrack
 from socsim.sim.rail import Rail, Setting
 from socsim.sim.soc import Clocks
@@ -79,6 +80,8 @@ class PowerControl:
         self._others = Others()
         self._clocked: tuple[tuple[int, ...], Clocks] = ((), {})
         self.next_tick_ps = NEVER_PS
+        self.patience: Patience | None = None
+        """Gives up on runs that would take too long."""
         for rail in self.rails.values():
             self._start(rail)
         for track in tracks.values():
@@ -245,8 +248,15 @@ class PowerControl:
 
     # time
 
+    def check(self, now_ps: int) -> None:
+        """Give up where time has got too far."""
+        if self.patience is not None:
+            self.patience.check(now_ps)
+
     def advance(self, now_ps: int) -> None:
         """Catch up on the ticks that are due."""
+        if now_ps >= self.next_tick_ps:
+            self.check(now_ps)
         while self.next_tick_ps <= now_ps:
             at = self.next_tick_ps
             for ticker in self._tickers:

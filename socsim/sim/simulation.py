@@ -13,6 +13,7 @@ from socsim.sim.gaps import power_tracks
 from socsim.sim.kernel_run import KernelTable
 from socsim.sim.lives import Lives
 from socsim.sim.memory import Flow
+from socsim.sim.patience import patience_of
 from socsim.sim.power_control import PowerControl
 from socsim.sim.soc import Soc
 from socsim.sim.stream import Book, RequestStream
@@ -51,6 +52,7 @@ def simulate(
     "bandwidth:background:i:<device>".
 
     Raises:
+        CannotRun: it would take more than a day of simulated time; with `repeat`, a day more than the scenario.
         DeadlockError: nothing is left to happen and the request is not finished; the message says who waits for what.
     """
     options, policies = options or SimOptions(), policies or Policies()
@@ -58,6 +60,8 @@ def simulate(
     recorder = Recorder()
     book = Book(recorder, KernelTable(), power_tracks(recorder, platform, program, policies), options.record)
     control = PowerControl(platform, policies, book.power, recorder, program.host_device)
+    periods_ps = [other.period_ps for _, other in traffic_of(background) if not other.is_steady]
+    control.patience = patience_of(soc.routes, repeat, periods_ps)
     is_replayed = options.replay and is_steady(background) and not program.overlaps
     loads = list[Load | SteadyLoad]()
     if is_replayed:

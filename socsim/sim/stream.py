@@ -18,6 +18,7 @@ from socsim.sim.journal import Journal, Section
 from socsim.sim.kernel_run import KernelTable
 from socsim.sim.lives import Lives
 from socsim.sim.memory import PS_PER_S
+from socsim.sim.patience import MOST_REQUESTS, too_many_requests
 from socsim.sim.power_control import PowerControl
 from socsim.sim.power_track import IDLE, PowerTrack
 from socsim.sim.replay import Replay
@@ -84,6 +85,7 @@ class RequestStream:
         self._replay = Replay(control, lives, self._journal) if lives is not None else None
         self._progress = progress
         self._repeat = repeat
+        self._patience = control.patience if self._leads else None
         self._steps = self._emitted = self._beside = 0
         self._stops = self._stops_soon = False
         self._alarm = Alarm(soc.env)
@@ -94,9 +96,12 @@ class RequestStream:
 
     def run(self) -> Run:
         """The request, from its start to its last token; or all requests of a scenario."""
+        if self._patience is not None:
+            self._patience.check_request(self._program)
         yield from self._request()
         if self._repeat is not None:
             yield from self._again(round(self._repeat.every * PS_PER_S), round(self._repeat.duration * PS_PER_S))
+        self._control.check(self._now)
         self.outcome.end_ps = self._now
         self.abandon()
 
@@ -106,6 +111,8 @@ class RequestStream:
             due = max(self._now, number * every_ps)
             if due >= until_ps:
                 break
+            if number >= MOST_REQUESTS:
+                raise too_many_requests()
             yield from self._rest(due - self._now)
             started = self._now
             yield from self._request()
@@ -128,6 +135,8 @@ class RequestStream:
                 if phase:
                     self._close(phase_row)
                 phase, phase_row = step.phase, self._open(PHASE, step.phase, request)
+                if self._patience is not None:
+                    self._patience.check_phase(step, self._program, self._emitted, self._now)
             yield from self._step(step, phase_row)
         if phase:
             self._close(phase_row)
@@ -179,6 +188,7 @@ class RequestStream:
         self._beside = other._steps
 
     def _run_step(self, step: StepTemplate, parent: int) -> Run:
+        self._control.check(self._now)
         row = self._open(STEP, step.name or step.phase, parent)
         self.waiting_for = f"step {self._steps} ({step.phase}, context {step.context})"
         if step.host_before_ps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -10,12 +10,18 @@ from socsim.schema.quantity import Bandwidth, Time
 from socsim.schema.spec import Spec
 from socsim.workload.deployment import Deployment
 
+SHORTEST_PERIOD_S: Final = 1e-6
+"""Of bursts: each costs events, and shorter ones are a constant rate to every kernel."""
+LONGEST_SCENARIO_S: Final = 86_400
+"""A day."""
+
 
 class Repeat(Spec):
-    """A long scenario: the request starts again every `every` (0 s: back to back) until `for` has passed."""
+    """A long scenario: the request starts again every `every` (0 s: back to back) until `for` (at most a day) has
+    passed. It may do so 10000 times."""
 
     every: Time
-    duration: Annotated[Time, Field(alias="for")]
+    duration: Annotated[Time, Field(alias="for", le=LONGEST_SCENARIO_S)]
 
 
 class Request(Spec):
@@ -54,8 +60,8 @@ class BackgroundSpec(Spec):
             raise ValueError("bursts need both a period and a duty")
         if self.period is not None and self.traffic is None:
             raise ValueError("a workload does not burst; period and duty belong to traffic")
-        if self.period == 0.0:
-            raise ValueError("expected a period longer than 0 s")
+        if self.period is not None and self.period < SHORTEST_PERIOD_S:
+            raise ValueError("expected a period of at least 1 us")
         return self
 
 
