@@ -150,6 +150,8 @@ class PowerTrack:
 
     def state(self, now_ps: int) -> str:
         """The state that it is in."""
+        if self._state is not None:
+            return self._state
         return self._segments(now_ps + 1)[-1][0]
 
     def occupancy_ps(self, now_ps: int) -> dict[str, int]:

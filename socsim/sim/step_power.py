@@ -113,13 +113,15 @@ class PowerModel:
 
     def _static_zj(self, busy: Mapping[str, int], length_ps: int, points: Points, now_ps: int) -> int:
         """Static energy of all devices: those that work are idle between, the others stay as they are."""
-        total = 0
+        total, static_nw = 0, self._meter.static_nw
         for device in self._rails:
-            rest = IDLE if device in busy and device != self._host else self._tracks[device].state(now_ps)
-            rest = IDLE if rest == ACTIVE else rest
             worked = busy.get(device, 0)
-            total += self._meter.static_nw(device, ACTIVE, points[device]) * worked
-            total += self._meter.static_nw(device, rest, points[device]) * (length_ps - worked)
+            if worked:
+                total += static_nw(device, ACTIVE, points[device]) * worked
+            if worked < length_ps:
+                rest = IDLE if device in busy and device != self._host else self._tracks[device].state(now_ps)
+                rest = IDLE if rest == ACTIVE else rest
+                total += static_nw(device, rest, points[device]) * (length_ps - worked)
         return total
 
 

@@ -6,6 +6,7 @@ memory of the code.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from multiprocessing import connection, parent_process
@@ -17,9 +18,15 @@ import socsim.result
 import socsim.study.evaluate  # noqa: F401
 
 
+GARBAGE = 100_000
+"""New objects after which circles are looked for: a point makes about 20,000."""
+
+
 def enter() -> None:
     """Begin as a worker: Ctrl-C is the parent's business, and a parent that was killed is followed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()  # what is imported stays; points leave little garbage in circles
+    gc.set_threshold(GARBAGE)
     Thread(target=_leave_with_parent, daemon=True).start()
 
 
