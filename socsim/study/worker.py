@@ -17,7 +17,6 @@ import socsim.pipeline
 import socsim.result
 import socsim.study.evaluate  # noqa: F401
 
-
 GARBAGE = 100_000
 """New objects after which circles are looked for: a point makes about 20,000."""
 
