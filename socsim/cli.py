@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _make_output_robust()
     try:
         code = _run(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
+        _flush()
     except SystemExit as end:  # argparse, after --help and --version
         return end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:
@@ -118,6 +118,15 @@ def _failed(error: Exception) -> int:
     except OSError:
         _drop_output()
     return 1
+
+
+def _flush() -> None:
+    """What was written goes out; an error names standard output."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = "standard output"
+        raise
 
 
 def _complain(message: str) -> None:

@@ -82,6 +82,13 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def path_name(text: str) -> str:
+    """The `type` of a file or folder to write."""
+    if not text.strip():
+        raise ArgumentTypeError("an empty name")
+    return text
+
+
 def comma_separated(text: str) -> list[str]:
     """The `type` of a list of words: "npu,gpu"."""
     words = [word.strip() for word in text.split(",")]

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from socsim.commands.arguments import comma_separated, json_option, whole_number
+from socsim.commands.arguments import comma_separated, json_option, path_name, whole_number
 
 if TYPE_CHECKING:
     from socsim.study.calibrate import Calibration
@@ -24,7 +24,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--fit", type=comma_separated, action="extend", metavar="PATH[,PATH...]",
         help="platform.devices.npu.clock, runtime.qnn.npu.layer_overhead; default: the shipped fits")  # fmt: skip
     add("--platform", type=comma_separated, action="extend", metavar="P[,P...]", help="only rows of these platforms")
-    add("-o", "--output", metavar="FILE", help="write the fitted values with their provenance (YAML)")
+    add("-o", "--output", type=path_name, metavar="FILE", help="write the fitted values with their provenance (YAML)")
     add("--residuals", metavar="FILE.csv", help="write the residuals behind the error bars (of all shipped fits)")
     add("--tables", metavar="FILE.md", help="write the tables between the markers of this file (VALIDATION.md)")
     add("--workers", type=whole_number, default=WORKERS, metavar="N", help=f"processes (default {WORKERS})")

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from socsim.commands.arguments import OneOf, comma_separated, json_option
+from socsim.commands.arguments import OneOf, comma_separated, json_option, path_name
 from socsim.commands.output import unwritable, write_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--meet", action="append", default=[], metavar="EXPR",
         help='the largest request that keeps to it: "tpot_s<100 ms", "footprint_bytes<8 GB"')  # fmt: skip
     add("--vary", type=one_of, metavar=str(one_of), help="what --meet makes larger (default: prompt_tokens)")
-    add("-o", "--output", metavar="FILE.html", help="also a page with the tornado charts")
+    add("-o", "--output", type=path_name, metavar="FILE.html", help="also a page with the tornado charts")
     json_option(parser)
 
 

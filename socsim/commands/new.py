@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from socsim.commands.arguments import choice
+from socsim.commands.arguments import choice, path_name
 from socsim.commands.output import remark, write, write_new
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -21,7 +21,7 @@ def kinds() -> tuple[str, ...]:
 def configure(parser: ArgumentParser) -> None:
     """The options of `socsim new`."""
     choice(parser, "kind", kind="kind of file", words=kinds(), text="the kind of file")
-    parser.add_argument("-o", "--output", metavar="FILE", help="a new file; default: standard output")
+    parser.add_argument("-o", "--output", type=path_name, metavar="FILE", help="a new file; default: standard output")
 
 
 def run(options: Namespace) -> int:

@@ -12,12 +12,21 @@ from socsim.errors import InputError, file_problem
 
 def write(text: str) -> None:
     """A result, with a line end, to standard output."""
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    try:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    except OSError as error:
+        raise named(error) from None
 
 
 def write_json(data: Any) -> None:
     """One JSON object to standard output; NaN and infinity are refused, they are no JSON."""
     write(json.dumps(data, indent=2, allow_nan=False))
+
+
+def named(error: OSError) -> OSError:
+    """The same error of standard output, which has no name of its own (a full disk behind `> file`)."""
+    error.filename = error.filename or "standard output"
+    return error
 
 
 def remark(text: str) -> None:

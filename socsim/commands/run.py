@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from socsim.commands.arguments import OneOf, choice, json_option, subject_options, whole_number
+from socsim.commands.arguments import OneOf, choice, json_option, path_name, subject_options, whole_number
 from socsim.commands.output import write_json
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--record", type=OneOf("level", RECORDS), metavar=str(OneOf("level", RECORDS)),
         help="finest level of the timeline that is kept (default kernel; step where requests repeat)")  # fmt: skip
     add("--seed", type=whole_number, default=0, metavar="N", help="of everything random (default 0)")
-    add("-o", "--output", metavar="DIR", help="result folder; default: reports/<platform>-<workload>")
+    add("-o", "--output", type=path_name, metavar="DIR", help="result folder; default: reports/<platform>-<workload>")
     add("--no-report", action="store_true", help="leave report.html and trace.json.gz out")
     json_option(parser)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from socsim.commands.arguments import Named, json_option, whole_number
+from socsim.commands.arguments import Named, json_option, path_name, whole_number
 from socsim.commands.output import remark, write_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def configure(parser: ArgumentParser) -> None:
     """The options of `socsim sweep`."""
     add = parser.add_argument
     add("study", type=Named("studies"), metavar="STUDY", help="a shipped name or a YAML file")
-    add("-o", "--output", metavar="DIR", help="sweep folder; default: reports/<study>")
+    add("-o", "--output", type=path_name, metavar="DIR", help="sweep folder; default: reports/<study>")
     add("--workers", type=_positive, metavar="N", help="processes that simulate; default: one per core")
     add("--cluster", metavar="ADDRESS", help="simulate on a Dask cluster that runs: tcp://host:8786")
     add("--resume", action="store_true", help="go on with what the folder holds already")

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from socsim.commands.arguments import Named
+from socsim.commands.arguments import Named, path_name
 from socsim.commands.output import remark, unwritable
 
 if TYPE_CHECKING:
@@ -18,7 +18,13 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = "`socsim run PLATFORM -w FILE.csv` runs such a table."
     add = parser.add_argument
     add("workload", type=Named("workloads"), metavar="WORKLOAD", help="a shipped name or a file")
-    add("-o", "--output", metavar="FILE", help=".csv, .parquet or .jsonl; default: CSV on standard output")
+    add(
+        "-o",
+        "--output",
+        type=path_name,
+        metavar="FILE",
+        help=".csv, .parquet or .jsonl; default: CSV on standard output",
+    )
     add("--set", action="append", default=[], metavar="PATH=VALUE", dest="overrides",
         help="change a value first: workload.request.batch=4")  # fmt: skip
 

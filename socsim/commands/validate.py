@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from socsim.commands.arguments import json_option, whole_number
+from socsim.commands.arguments import json_option, path_name, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,8 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--measurements", metavar="FILE.csv", help="measured rows; default: those that ship")
     add("--claims", action="store_true", help="compare with the papers' claims instead")
-    add("-o", "--output", metavar="FILE.html", help="the page; default: validation.html (none with --json)")
+    add("-o", "--output", type=path_name, metavar="DIR",
+        help="folder of validation.html; default: reports/validation (with --json: no page)")  # fmt: skip
     add("--tables", metavar="FILE.md", help="write the tables between the markers of this file (VALIDATION.md)")
     add("--from-llama-bench", metavar="FILE", help="turn a llama-bench report into measurement rows and stop")
     add("--from-llm-bench", metavar="FILE", help="turn a report of OpenVINO's llm_bench into measurement rows and stop")
@@ -46,7 +47,8 @@ def run(options: Namespace) -> int:
         validation = validate_rows(
             rows, max(1, options.workers), lambda fraction: line("simulating measured rows", fraction)
         )
-    page = options.output or (None if options.json else "validation.html")
+    folder = options.output or (None if options.json else "reports/validation")
+    page = _page_in(folder) if folder else None
     if page:
         _write_page(validation, page)
     if options.tables:
@@ -87,6 +89,13 @@ def _write_tables(validation: Validation, path: str) -> None:
     file.write_text(updated(read_text(file), validation_tables(validation)), encoding="utf-8")
 
 
+def _page_in(folder: str) -> str:
+    """The page in a folder; a name that ends in .html is the page itself."""
+    from pathlib import Path
+
+    return folder if folder.endswith(".html") else str(Path(folder) / "validation.html")
+
+
 def _write_page(validation: Validation, page: str) -> None:
     from pathlib import Path
 
@@ -94,6 +103,7 @@ def _write_page(validation: Validation, page: str) -> None:
     from socsim.study.validation_report import render_validation
 
     try:
+        Path(page).parent.mkdir(parents=True, exist_ok=True)
         Path(page).write_text(render_validation(validation), encoding="utf-8")
     except OSError as error:
         raise unwritable(page, error) from None

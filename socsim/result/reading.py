@@ -11,6 +11,8 @@ from socsim.errors import InputError, file_problem
 from socsim.hardware.platform import PlatformSpec
 from socsim.hardware.platform_library import LoadedPlatform
 from socsim.metrics.intervals import INTERVALS
+from socsim.metrics.measure import RunMetrics
+from socsim.result.checking import wrong_fields
 from socsim.result.folder import METRICS, PLATFORM, WORKLOAD
 from socsim.result.result import DeviceRun, Result
 from socsim.result.stored import metrics_of
@@ -45,6 +47,9 @@ def _run(folder: Path, entry: Mapping[str, Any], stored: Mapping[str, Any]) -> D
     facts["intervals"] = {key: entry.get(key) for key in INTERVALS}
     if not entry["ok"]:
         return DeviceRun(device, **facts)
+    wrong = list(wrong_fields(RunMetrics, stored[device]))
+    if wrong:
+        raise InputError(file_problem(folder / METRICS, f"runs.{device}.{one}") for one in wrong)
     timeline = read_timeline(folder, device, _timeline_facts(stored[device]["timeline"]))
     return DeviceRun(device, metrics=metrics_of(stored[device], folder, device), timeline=timeline, **facts)
 

@@ -16,7 +16,7 @@ from socsim.errors import InputError, SocsimError
 from socsim.hardware.platform_library import LoadedPlatform, load_platform, platform_names, runtime_for
 from socsim.schema.document import Document
 from socsim.schema.validation import validate
-from socsim.study.measurements import DECODE, ENERGIES, PREFILL, Measurement
+from socsim.study.measurements import DECODE, ENERGIES, PLATFORM_SUFFIXES, PREFILL, Measurement
 from socsim.study.runtime_rules import RuntimeRule, runtime_rule
 from socsim.study.schemes import activations_of, kv_of, weights_of
 from socsim.workload.architecture import Architecture
@@ -74,7 +74,7 @@ def plan_row(row: Measurement) -> Planned:
     except (Skipped, InputError) as error:
         return Planned(row, reason=_first_line(error))
     overrides = (f"platform.devices.{row.device}.threads={rule.threads}",) if rule.threads else ()
-    job = Job(platform.name, row.device, json.dumps(workload, sort_keys=True), overrides)
+    job = Job(row.platform, row.device, json.dumps(workload, sort_keys=True), overrides)
     return Planned(row, job, runtime=rule.runtime, device_class=device_class, note=rule.note)
 
 
@@ -117,7 +117,8 @@ def _check_row(row: Measurement) -> None:
 
 
 def _platform(row: Measurement) -> LoadedPlatform:
-    if row.platform not in platform_names():
+    is_file_of_user = row.platform.endswith(PLATFORM_SUFFIXES)
+    if row.platform not in platform_names() and not is_file_of_user:
         raise Skipped(f"no shipped platform {row.platform!r}")
     platform = _loaded(row.platform, ())
     if row.device not in platform.spec.devices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -57,11 +57,15 @@ def load_study(name_or_path: str | Path) -> Study:
     """
     file = resolve(STUDIES, str(name_or_path), _YAML)
     document = load_mapping(file)
-    spec = validate(StudySpec, document)
+    try:
+        spec = validate(StudySpec, document)
+    except InputError as error:
+        raise InputError([*error.problems, *_unknown_names(document, file)]) from None
     try:
         knobs, constraints = _knobs(spec), _constraints(spec)
     except InputError as error:
-        raise document.source_map.resolve(_at_entries(error, document)) from None
+        entries = document.source_map.resolve(_at_entries(error, document))
+        raise InputError([*entries.problems, *_unknown_names(document, file)]) from None
     places = _places(spec, document, file)
     _check_points(places, knobs, spec, document)
     keys = Keys({place: _base(place, spec) for place in places})
@@ -128,6 +132,23 @@ def _places(spec: StudySpec, document: Document, file: Path) -> tuple[Place, ...
                 problems += [p if p.line else document.source_map.place(p, key) for p in error.problems]
     raise_all(dict.fromkeys(problems))
     return tuple(dict.fromkeys(places))
+
+
+def _unknown_names(document: Document, file: Path) -> Iterator[Problem]:
+    """Platforms and workloads that there are none of, in a study that is wrong elsewhere as well."""
+    from socsim.hardware.platform_library import platform_file
+
+    def workload_file(name: str) -> Path:
+        return resolve("workloads", name, (*_YAML, *_TABLES))
+
+    finds: dict[str, Callable[[str], object]] = {"platform": platform_file, "workload": workload_file}
+    for key, find in finds.items():
+        named = document.data.get(key)
+        for name in named if isinstance(named, list) else [named]:
+            try:
+                find(_beside(name, file)) if isinstance(name, str) else None
+            except InputError as error:
+                yield from (p if p.line else document.source_map.place(p, key) for p in error.problems)
 
 
 def _beside(name: str, file: Path) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from socsim.data import data_dir
+from socsim.data import data_dir, is_file
 from socsim.errors import InputError, Problem, nearest
 from socsim.schema.loader import read_text
 
@@ -28,6 +28,7 @@ ENERGIES: Final = ("power_w", "j_per_token")
 METRICS: Final = (*TIMES, *ENERGIES)
 """Metrics that are simulated; rows of other kinds (`matmul`, `component`) are facts for reading."""
 PREFILL: Final = ("ttft_ms", "prefill_tok_s")
+PLATFORM_SUFFIXES: Final = (".yaml", ".yml")
 DECODE: Final = ("tpot_ms", "decode_tok_s")
 
 
@@ -73,7 +74,16 @@ def read_measurements(path: str | Path) -> tuple[Measurement, ...]:
     columns = tuple(name.strip() for name in reader.fieldnames or ())
     _check_columns(columns, file)
     reader.fieldnames = columns
-    return tuple(_rows(reader))
+    return tuple(_with_platform_file(row, file.parent) for row in _rows(reader))
+
+
+def _with_platform_file(row: Measurement, folder: Path) -> Measurement:
+    """A platform that is a file beside the rows, by its path from here."""
+    from dataclasses import replace
+
+    named = folder / row.platform
+    is_own = named.suffix in PLATFORM_SUFFIXES and is_file(named)
+    return replace(row, platform=str(named)) if is_own else row
 
 
 def _check_columns(columns: tuple[str, ...], file: Path) -> None:

@@ -1,8 +1,14 @@
 """Values that are well-formed but absurd, files that never end: refused at once, with their place."""
 
 import os
+import sys
+from pathlib import Path
+from subprocess import PIPE, run
 
 import pytest
+
+from socsim.cli import main
+from socsim.study.measurements import shipped_measurements
 
 RUN = ("run", "lunar-lake-268v", "--json")
 
@@ -49,3 +55,31 @@ def test_a_pipe_is_not_waited_for(cli, tmp_path):
         done = cli("check", name)
         assert done.code == 2
         assert f"{name}: is no regular file" in done.err
+
+
+@pytest.mark.parametrize(
+    "command", [["run", "ideal-48tops"], ["sweep", "x"], ["trace", "chat-1k"], ["new", "study"], ["validate"]]
+)
+def test_an_empty_output_is_no_name(command, capsys):
+    assert main([*command, "-o", ""]) == 2
+    assert "an empty name" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_behind_standard_output_is_named():
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = run([sys.executable, "-m", "socsim", "list", "platforms", "--json"], stdout=full, stderr=PIPE, text=True)
+    assert done.returncode == 1
+    assert "standard output" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_page_of_a_validation_lies_under_reports(tmp_path, monkeypatch, capsys):
+    """Nothing is written unasked but there."""
+    lines = shipped_measurements().read_text(encoding="utf-8").splitlines()
+    (tmp_path / "few.csv").write_text("\n".join(lines[:12]) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    main(["validate", "--measurements", "few.csv", "-q"])
+    main(["validate", "--measurements", "few.csv", "-q", "-o", "mine"])
+    pages = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html"))
+    assert pages == ["mine/validation.html", "reports/validation/validation.html"]

@@ -228,6 +228,20 @@ def test_a_damaged_result_is_refused(tmp_path):
         load(tmp_path / "a")
 
 
+@pytest.mark.parametrize(
+    ("record", "field", "value"),
+    [("latency", "ttft_s", "soon"), ("traffic", "macs", "many"), ("time_terms", "ttft_s", {"matrix": "long"})],
+)
+def test_a_figure_that_is_text_is_told_by_file_and_name(tmp_path, record, field, value):
+    saved(tmp_path / "a")
+    file = tmp_path / "a" / "metrics.json"
+    stored = json.loads(file.read_text())
+    next(iter(stored["runs"].values()))[record][field] = value
+    file.write_text(json.dumps(stored))
+    with pytest.raises(InputError, match=rf"metrics\.json: runs\..*{record}\.{field}.* is not a number"):
+        load(tmp_path / "a")
+
+
 YAML = """\
 name: "a: b"  # needs quotes
 on_off: "yes"

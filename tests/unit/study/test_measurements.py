@@ -4,6 +4,7 @@ import pytest
 
 from socsim.errors import InputError
 from socsim.study.measurements import REQUIRED, read_measurements, shipped_measurements
+from socsim.study.validate import validate_rows
 
 ROW = {
     "id": "r1", "kind": "system", "platform": "lunar-lake-268v", "device": "gpu", "runtime": "OpenVINO 2025.0",
@@ -63,3 +64,18 @@ def test_an_id_given_twice_is_said_of_the_second_row(tmp_path):
 def test_the_shipped_rows_have_nothing_wrong_but_ranges_of_lengths():
     wrong = [row for row in read_measurements(shipped_measurements()) if row.problem and row.kind == "system"]
     assert not wrong
+
+
+def test_a_platform_of_the_users_own_is_a_file_beside_the_rows(tmp_path):
+    """Rows of a platform file are simulated as those of the shipped platform that it extends."""
+    (tmp_path / "mine.yaml").write_text("socsim: platform/v1\nname: Mine\nextends: lunar-lake-268v\n")
+    rows = read_measurements(written(tmp_path, ROW, ROW | {"id": "r2", "platform": "mine.yaml"}))
+    assert rows[1].platform == str(tmp_path / "mine.yaml")
+    shipped, own = validate_rows(rows).compared
+    assert own.simulated == shipped.simulated
+
+
+def test_a_platform_file_that_is_not_there_is_a_reason(tmp_path):
+    rows = read_measurements(written(tmp_path, ROW | {"platform": "gone.yaml"}))
+    ((_, reason),) = validate_rows(rows).skipped
+    assert "gone.yaml" in reason

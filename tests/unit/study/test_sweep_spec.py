@@ -159,6 +159,12 @@ def test_a_grid_takes_all_of_its_points_whatever_samples_says(tmp_path):
     assert len(grid(study.places, study.knobs)) == 3
 
 
+@pytest.mark.parametrize("text", ["platfrm: x\n", "vary: {platform.devices.npu.tiles: {from: 4, to: 4, steps: 2}}\n"])
+def test_unknown_names_are_told_with_what_else_is_wrong(tmp_path, text):
+    told = complaint(tmp_path, text, "socsim: study/v1\nplatform: lunar-lake-268\nworkload: chat-1\n")
+    assert all(word in told for word in ("lunar-lake-268v?", "chat-1k", ":4:"))
+
+
 def test_files_beside_the_study_are_found(tmp_path):
     (tmp_path / "mine.yaml").write_text("socsim: platform/v1\nname: Mine\nextends: ideal-48tops\n")
     study = load(tmp_path, "", "socsim: study/v1\nplatform: mine.yaml\nworkload: w8a8-1k\n")
