@@ -68,7 +68,8 @@ def test_an_empty_output_is_no_name(command, capsys):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_behind_standard_output_is_named():
     with open("/dev/full", "w") as full:  # noqa: PTH123
-        done = run([sys.executable, "-m", "socsim", "list", "platforms", "--json"], stdout=full, stderr=PIPE, text=True)
+        command = [sys.executable, "-m", "socsim", "list", "platforms", "--json"]
+        done = run(command, stdout=full, stderr=PIPE, text=True, check=False)
     assert done.returncode == 1
     assert "standard output" in done.stderr
     assert "Traceback" not in done.stderr
