@@ -2,7 +2,8 @@
 
 A kernel's launch, and the wait for its first byte, are overhead; waiting for other kernels or its device is
 dependency; the rest, its body, goes as a whole to the memory or the DMA where it waits for them, else to the unit that
-computes. While a limit or trip point holds its device back, a computing body goes to throttle.
+computes. While a limit or trip point holds its device back, the share of the top clock that a computing body lacks goes
+to throttle.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from socsim.hardware.platform import PlatformSpec
 from socsim.metrics.attribution import Attribution
 from socsim.metrics.cumulative import FloatArray
 from socsim.metrics.kernel_rows import KernelRows
 from socsim.metrics.kernel_table import KernelTable
 from socsim.metrics.phases import PHASES
 from socsim.metrics.state_tracks import state_track
+from socsim.metrics.utilization import clocks_hz
 from socsim.timeline.timeline import IntColumn, Timeline
 
 BOUNDS = ("compute", "vector", "memory", "dma", "overhead", "dependency", "throttle")
@@ -34,36 +37,40 @@ class Bounds:
     overhead: FloatArray
     dependency: FloatArray
     throttle: FloatArray
+    lost: FloatArray
+    """Share of its body that a limit or trip point costs it: what its device lacked of the top clock."""
 
     @cached_property
     def label(self) -> IntColumn:
-        """What bounds the row as a whole: overhead where that takes more than half of it, else its body's."""
-        return np.where(self.overhead > 0.5, OVERHEAD, self.body)
+        """What bounds the row as a whole: what takes more than half of it, else its body's."""
+        body = np.where(self.lost > 0.5, THROTTLE, self.body)
+        return np.where(self.overhead > 0.5, OVERHEAD, body)
 
     def seconds(self, time_s: FloatArray, rows: NDArray[np.bool_]) -> FloatArray:
         """Time of some rows by cause."""
-        time, overhead, dependency, throttle = (
-            one[rows] for one in (time_s, self.overhead, self.dependency, self.throttle)
+        time, overhead, dependency, waited, lost = (
+            one[rows] for one in (time_s, self.overhead, self.dependency, self.throttle, self.lost)
         )
-        rest = np.maximum(0.0, 1.0 - overhead - dependency - throttle)
-        spent = np.bincount(self.body[rows], time * rest, minlength=len(BOUNDS)).astype(np.float64)
-        for cause, share in ((OVERHEAD, overhead), (DEPENDENCY, dependency), (THROTTLE, throttle)):
+        rest = np.maximum(0.0, 1.0 - overhead - dependency - waited)
+        spent = np.bincount(self.body[rows], time * rest * (1.0 - lost), minlength=len(BOUNDS)).astype(np.float64)
+        for cause, share in ((OVERHEAD, overhead), (DEPENDENCY, dependency), (THROTTLE, waited + rest * lost)):
             spent[cause] += time @ share
         return spent
 
 
-def row_bounds(timeline: Timeline, rows: KernelRows, table: KernelTable) -> Bounds:
+def row_bounds(timeline: Timeline, platform: PlatformSpec, rows: KernelRows, table: KernelTable) -> Bounds:
     """The causes of each kernel row."""
     wait = rows.wait_ps
     overhead = np.minimum(wait("latency"), table.latency_ps[rows.kernel])
     for cause in ("launch", "host", "dvfs"):
         overhead += wait(cause)
-    life = np.maximum(rows.length_ps, 1)
+    life, body = np.maximum(rows.length_ps, 1), _body(rows, table)
     return Bounds(
-        body=_body(timeline, rows, table),
+        body=body,
         overhead=overhead / life,
         dependency=(wait("dependency") + wait("device")) / life,
         throttle=wait("throttle") / life,
+        lost=_lost_clock(timeline, platform, rows, (body == COMPUTE) | (body == VECTOR)),
     )
 
 
@@ -87,21 +94,25 @@ def _largest(shares: dict[str, float]) -> str:
     return max(BOUNDS, key=lambda bound: shares[bound])
 
 
-def _body(timeline: Timeline, rows: KernelRows, table: KernelTable) -> IntColumn:
+def _body(rows: KernelRows, table: KernelTable) -> IntColumn:
     """What bounds each kernel once it is under way."""
     memory, dma = rows.wait_ps("memory"), rows.wait_ps("dma")
     computing = np.where(table.is_vector[rows.kernel] == 1, VECTOR, COMPUTE)
-    computing[_held_back(timeline, rows)] = THROTTLE
     waiting = np.where(memory >= dma, MEMORY, DMA)
     return np.where(memory + dma > 0, waiting, computing)
 
 
-def _held_back(timeline: Timeline, rows: KernelRows) -> NDArray[np.bool_]:
-    """Rows that started while a limit or trip point held their device back."""
-    held = np.zeros(len(rows), dtype=bool)
+def _lost_clock(
+    timeline: Timeline, platform: PlatformSpec, rows: KernelRows, computing: NDArray[np.bool_]
+) -> FloatArray:
+    """Share of the top clock that a computing row's device lacked where the row started while it was held back."""
+    lost = np.zeros(len(rows))
     for index, device in enumerate(rows.devices):
         track = state_track(timeline, f"{device}.throttle")
-        if track is not None:
-            mine = rows.device == index
-            held[mine] = track.covers(rows.start_ps[mine])
-    return held
+        if track is None:
+            continue
+        mine = np.flatnonzero(computing & (rows.device == index))
+        mine = mine[track.covers(rows.start_ps[mine])]
+        clock_hz = clocks_hz(timeline, platform, device, rows.start_ps[mine])
+        lost[mine] = 1.0 - clock_hz / platform.devices[device].clock
+    return lost

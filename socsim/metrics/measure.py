@@ -158,7 +158,7 @@ def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec) -
     phases = phases_of(timeline)
     rows, table = kernel_rows(timeline, phases), kernel_table(timeline.kernels)
     power = power_history(timeline, platform, rows, table, kernel_rows(timeline, phases, background=True))
-    shares, bounds = attribute(timeline, rows, phases, power), row_bounds(timeline, rows, table)
+    shares, bounds = attribute(timeline, rows, phases, power), row_bounds(timeline, platform, rows, table)
     causes, moved = bottlenecks(rows, bounds, shares), traffic(rows, table)
     return RunMetrics(
         latency=latency(timeline, program.batch, program.prompt_tokens),

@@ -14,13 +14,12 @@ import numpy as np
 
 from socsim.hardware.platform import PlatformSpec
 from socsim.metrics.attribution import Attribution, host_spans
-from socsim.metrics.bottleneck import DMA, MEMORY, THROTTLE, VECTOR, Bounds
+from socsim.metrics.bottleneck import DMA, MEMORY, VECTOR, Bounds
 from socsim.metrics.contention import contended_shares
 from socsim.metrics.cumulative import PS_PER_S, FloatArray
 from socsim.metrics.kernel_rows import KernelRows
 from socsim.metrics.kernel_table import KernelTable
 from socsim.metrics.latency import request_times
-from socsim.metrics.utilization import clocks_hz
 from socsim.timeline.timeline import IntColumn, Timeline
 from socsim.workload.demand import ROLES
 
@@ -49,9 +48,8 @@ def time_terms(
     """
     edges, window = _windows(timeline)
     spent = _Spent(edges, window, rows.start_ps)
-    lost = _lost_clock(timeline, platform, rows, bounds)
     contended = contended_shares(timeline, platform, rows, table, bounds, shares)
-    _add_kernels(spent, shares.row_time_s, (rows, table, bounds), lost, contended)
+    _add_kernels(spent, shares.row_time_s, (rows, table, bounds), contended)
     _add_rest(spent, timeline)
     tokens = [times for _, _, times in request_times(timeline)]
     counted = {"ttft_s": spent.seconds[FIRST] / len(tokens), "request_s": spent.seconds.sum(axis=0)}
@@ -115,10 +113,9 @@ def _add_kernels(
     spent: _Spent,
     time_s: FloatArray,
     ran: tuple[KernelRows, KernelTable, Bounds],
-    lost: FloatArray,
     contended: FloatArray,
 ) -> None:
-    """What kernels wait for, then their bodies; `lost` and `contended` are what throttling and others cost of these."""
+    """What kernels wait for, then their bodies; `contended` is the share that others cost of these."""
     rows, table, bounds = ran
     per_ps = time_s / np.maximum(rows.length_ps, 1)
     body = time_s.copy()
@@ -132,7 +129,7 @@ def _add_kernels(
     moving = (bounds.body == MEMORY) | (bounds.body == DMA)
     spent.add_rows(CONTENTION, body * contended)
     _add_traffic(spent, np.where(moving, body * (1.0 - contended), 0.0), rows, table)
-    is_vector = (bounds.body == VECTOR) | ((bounds.body == THROTTLE) & (table.is_vector[rows.kernel] == 1))
+    is_vector, lost = bounds.body == VECTOR, bounds.lost
     spent.add_rows("throttle", body * lost)
     spent.add_rows("vector", np.where(is_vector, body * (1.0 - lost), 0.0))
     spent.add_rows("matrix", np.where(moving | is_vector, 0.0, body * (1.0 - lost)))
@@ -161,15 +158,3 @@ def _add_rest(spent: _Spent, timeline: Timeline) -> None:
     idle_s[np.abs(idle_s) < ROUNDING * spent.length_s] = 0.0
     spent.add("host", host_s)
     spent.add("idle", idle_s)
-
-
-def _lost_clock(timeline: Timeline, platform: PlatformSpec, rows: KernelRows, bounds: Bounds) -> FloatArray:
-    """Share of the top clock that each throttled row's device lacked when it started."""
-    lost = np.zeros(len(rows))
-    held = bounds.body == THROTTLE
-    for index, device in enumerate(rows.devices):
-        mine = held & (rows.device == index)
-        if mine.any():
-            clock_hz = clocks_hz(timeline, platform, device, rows.start_ps[mine])
-            lost[mine] = 1.0 - clock_hz / platform.devices[device].clock
-    return lost

@@ -50,14 +50,17 @@ def test_waiting_for_others_is_dependency_and_host_time_overhead():
     assert shares(script, 10) == pytest.approx({"dependency": 0.2, "compute": 0.3, "overhead": 0.5})
 
 
-def test_a_computing_kernel_that_is_held_back_is_bound_by_throttling():
+def test_the_clock_that_a_held_back_kernel_lacks_is_throttling():
+    # from 3 ms on at 0.5 of 1 GHz: half of the second kernel's time; the third one waits for memory anyway
     script = Script()
     script.run(kernel(bound_hint="compute"), 0, 4)
     script.run(kernel(bound_hint="compute"), 4, 8)
     script.run(kernel(), 8, 10, memory=1)
+    script.state("npu.clock", "op1", 0, 3)
+    script.state("npu.clock", "op0", 3, 10)
     script.state("npu.throttle", "pl1", 3, 10)
     found = measure(script.timeline(10), program(), platform())
-    assert nonzero(found) == pytest.approx({"compute": 0.4, "throttle": 0.4, "memory": 0.2})
+    assert nonzero(found) == pytest.approx({"compute": 0.6, "throttle": 0.2, "memory": 0.2})
     assert found.throttled_fraction == pytest.approx(0.7)
 
 
