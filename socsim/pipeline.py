@@ -276,6 +276,7 @@ def _simulated(
     error = sampling_error(timeline, STRATA) if is_sampled else None
     decode = options.decode if is_sampled else "exact"
     run = DeviceRun(plan.name, metrics=metrics, timeline=timeline, grain=options.grain, decode=decode)
+    run = replace(run, formats=_formats(plan, platform, workload))
     return replace(run, decode_error_estimate=error, intervals=_intervals(run, plan, platform))
 
 
@@ -327,6 +328,14 @@ def _trace(spec: WorkloadSpec, plan: Plan, platform: LoadedPlatform, workload: L
     trace = workload.trace(spec)
     before = adapted(workload.spec, platform, plan, PREFILL)
     return trace if before == spec else HandedOverTrace(workload.trace(before), trace)
+
+
+def _formats(plan: Plan, platform: LoadedPlatform, workload: LoadedWorkload) -> dict[str, str] | None:
+    """Storage formats that a plan's request had; None of an operator table, whose rows have their own."""
+    if workload.architecture is None:
+        return None
+    deployment = adapted(workload.spec, platform, plan).deployment
+    return {"activations": deployment.activations.format, "kv_cache": deployment.kv_cache.format}
 
 
 def _background(index: int, platform: LoadedPlatform, workload: LoadedWorkload) -> Background:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from socsim.report.data import (
     Windows,
 )
 from socsim.report.parameters import parameters
-from socsim.report.words import label, plural, quantity
+from socsim.report.words import label, part_label, plural, quantity
 from socsim.verdict import remarks, verdict
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _facts(result: Result) -> Iterator[Fact]:
     memory = (dram.type, quantity(dram.capacity, "size"), quantity(dram.peak_bandwidth, "bandwidth"))
     yield Fact("Memory", ", ".join(memory))
     yield Fact("Model", result.summary["model"])
-    yield Fact("Formats", _formats(spec))
+    yield Fact("Formats", _formats(result))
     request = spec.request
     tokens = f"{request.prompt_tokens} prompt + {request.output_tokens} output tokens"
     yield Fact("Request", f"{tokens}, batch {request.batch}")
@@ -76,13 +76,24 @@ def _facts(result: Result) -> Iterator[Fact]:
         yield Fact("Assumed", f"{plural(len(result.platform.defaulted), 'parameter')} by default, listed below")
 
 
-def _formats(spec: WorkloadSpec) -> str:
-    """Number formats of the workload as it is written; a runtime may set those that it leaves open."""
-    weights, deployment = spec.deployment.weights, spec.deployment
+def _formats(result: Result) -> str:
+    """Number formats of the weights; of activations and KV cache as each run had them."""
+    weights = result.workload.spec.deployment.weights
     group = f" {weights.group_size}" if weights.granularity in ("group", "block") else ""
     exceptions = f" with {plural(len(weights.overrides), 'exception')}" if weights.overrides else ""
     words = f"weights {weights.format} per {weights.granularity}{group}{exceptions}"
-    return f"{words}, activations {deployment.activations.format}, KV {deployment.kv_cache.format}"
+    return ", ".join([words, *_stored_formats([run for run in result.runs if run.formats])])
+
+
+def _stored_formats(runs: Sequence[DeviceRun]) -> Iterator[str]:
+    """ "activations fp16, KV int8"; by device where the runtimes of several chose differently."""
+    groups: dict[str, list[str]] = {}
+    for run in runs:
+        formats = run.formats or {}
+        words = f"activations {formats.get('activations')}, KV {formats.get('kv_cache')}"
+        groups.setdefault(words, []).append(run.device)
+    for words, devices in groups.items():
+        yield words if len(groups) == 1 else f"{words} on {' and '.join(map(part_label, devices))}"
 
 
 def _run(run: DeviceRun, result: Result) -> RunData:

@@ -42,7 +42,7 @@ def load(folder: str | Path) -> Result:
 
 
 def _run(folder: Path, entry: Mapping[str, Any], stored: Mapping[str, Any]) -> DeviceRun:
-    known = ("reason", "grain", "decode", "decode_error_estimate", "wall_s")
+    known = ("reason", "grain", "decode", "decode_error_estimate", "wall_s", "formats")
     device, facts = entry["device"], dict[str, Any]({key: entry.get(key) for key in known})
     facts["intervals"] = {key: entry.get(key) for key in INTERVALS}
     if not entry["ok"]:

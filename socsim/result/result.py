@@ -41,6 +41,9 @@ class DeviceRun:
     intervals: Mapping[str, list[float] | None] = field(default_factory=dict)
     """80 % intervals by their keys in the summary ("tpot_interval_s"), from what was measured of such devices."""
 
+    formats: Mapping[str, str] | None = None
+    """Storage formats of "activations" and "kv_cache": the workload's, or the runtime's where it states none."""
+
     @property
     def ok(self) -> bool:
         """Whether the device could run the workload."""
@@ -58,6 +61,7 @@ class DeviceRun:
             **{key: self.intervals.get(key) for key in INTERVALS},
             "grain": self.grain,
             "decode": self.decode,
+            "formats": dict(self.formats) if self.formats is not None else None,
             **({"decode_error_estimate": self.decode_error_estimate} if self.decode == "sampled" else {}),
             "events": self.metrics.events if self.metrics is not None else None,
             "wall_s": self.wall_s,

@@ -21,7 +21,7 @@ from socsim.study.conditions import Condition, figures_of, parse_condition
 from socsim.study.terms import Waterfall, waterfalls
 
 SCHEMA: Final = "socsim/compare/v1"
-NOT_FIGURES: Final = ("wall_s", "events")
+NOT_FIGURES: Final = ("wall_s", "events", "formats")
 """Numbers of a run that say nothing of the modelled world."""
 _DESCRIPTIONS: Final = ("name", "description", "sources", "default_workload", "extends")
 """Top-level keys of platforms and workloads that change no figure."""

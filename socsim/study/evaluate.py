@@ -98,7 +98,7 @@ def row_of(summary: Mapping[str, Any]) -> Row:
     return row
 
 
-LEFT_OUT = ("wall_s", "residency")
+LEFT_OUT = ("wall_s", "residency", "formats")
 """Neither a result of the inputs, nor a figure of a table."""
 _NESTED = ("energy_by_part_j", "dram_bytes_by_role", "bound_by", "speculation")
 

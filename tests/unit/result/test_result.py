@@ -23,7 +23,7 @@ KEYS = [
     "max_temperature_degc", "throttled_fraction", "limit_reachable",
     "speculation", "energy_per_request_mwh", "residency",
     "ttft_interval_s", "tpot_interval_s", "energy_interval_j", "energy_per_output_token_interval_j",
-    "grain", "decode", "events", "wall_s",
+    "grain", "decode", "formats", "events", "wall_s",
 ]  # fmt: skip
 """Of an entry of `runs`, in the order in which interfaces documents them."""
 
