@@ -115,11 +115,14 @@ def run(
     Raises:
         InputError: anything wrong with the input, all problems at once, each with file and line.
     """
+    from socsim.result.accuracy import with_accuracy_notes
+
     by_prefix = split_overrides(overrides, ("platform", "workload"))
     loaded_platform = load_platform(str(platform), by_prefix["platform"])
     name = workload if workload is not None else loaded_platform.spec.default_workload or DEFAULT_WORKLOAD
     loaded_workload = load_workload(name, by_prefix["workload"])
     result = run_loaded(loaded_platform, loaded_workload, devices, options or RunOptions(), progress)
+    result = with_accuracy_notes(result)
     if output is not None:
         from socsim.report.export import write_report_files
 

@@ -35,6 +35,8 @@ def configure(parser: ArgumentParser) -> None:
         help="finest level of the timeline that is kept (default kernel; step where requests repeat)")  # fmt: skip
     add("--seed", type=whole_number, default=0, metavar="N", help="of everything random (default 0)")
     add("-o", "--output", type=path_name, metavar="DIR", help="result folder; default: reports/<platform>-<workload>")
+    add("--accuracy", type=path_name, metavar="FILE.csv",
+        help="published effects on accuracy, in place of those that ship")  # fmt: skip
     add("--no-report", action="store_true", help="leave report.html and trace.json.gz out")
     json_option(parser)
 
@@ -56,13 +58,17 @@ def _simulated(options: Namespace) -> Result:
     from socsim.pipeline import RunOptions, load_platform, load_workload, plan_runs, run_loaded
     from socsim.report.export import write_report_files
     from socsim.result import check_folder
+    from socsim.result.accuracy import with_accuracy_notes
     from socsim.schema.overrides import split_overrides
+    from socsim.workload.accuracy import check_accuracy_table
 
     overrides = split_overrides(options.overrides, ("platform", "workload"))
     platform = load_platform(options.platform, overrides["platform"])
     workload = load_workload(options.workload or platform.spec.default_workload, overrides["workload"])
     folder = Path(options.output) if options.output else _default_folder(platform, workload)
     check_folder(folder)
+    if options.accuracy:
+        check_accuracy_table(options.accuracy)
     devices = options.devices or None
     names = [plan.name for plan in plan_runs(platform, workload, devices)]
     how = RunOptions(options.grain, options.decode, options.record, options.seed)
@@ -71,7 +77,7 @@ def _simulated(options: Namespace) -> Result:
         def tell(device: str, fraction: float) -> None:
             line(f"simulating {workload.name} on {device} ({names.index(device) + 1} of {len(names)})", fraction)
 
-        result = run_loaded(platform, workload, devices, how, tell)
+        result = with_accuracy_notes(run_loaded(platform, workload, devices, how, tell), options.accuracy)
         line(f"writing {folder}")
         return result.save(folder, also=None if options.no_report else write_report_files)
 

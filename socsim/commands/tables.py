@@ -18,6 +18,9 @@ from socsim.report.words import quantity
 from socsim.units import three_digits
 from socsim.verdict import BOUND_WORDS, remarks, verdict
 
+MOST_NOTES = 3
+"""Published effects on accuracy that a terminal shows."""
+
 Run = Mapping[str, Any]
 WIDTH = 80
 _NAME_WIDTH = 10
@@ -123,7 +126,15 @@ def run_notes(summary: Mapping[str, Any]) -> Group:
     reasons = [Text.assemble(device_name(run["device"]), "  ", plain(run["reason"])) for run in failed]
     lines = [Text(""), *reasons, plain(verdict(summary)), *_error_bars(summary["runs"])]
     lines += [plain(remark, style="dim") for remark in remarks(summary)]
+    lines += [plain(f"published, not simulated: {text}", style="dim") for text in _accuracy(summary)]
     return Group(*lines)
+
+
+def _accuracy(summary: Mapping[str, Any]) -> list[str]:
+    """The first published effects on accuracy; the report lists them all."""
+    from socsim.result.accuracy import note_text
+
+    return [note_text(note) for note in summary.get("accuracy_notes", ())[:MOST_NOTES]]
 
 
 def _error_bars(runs: Sequence[Run]) -> list[Text]:

@@ -198,6 +198,8 @@ class ReportData:
     facts: tuple[Fact, ...]
     runs: tuple[RunData, ...]
     parameters: tuple[ParameterRow, ...] = ()
+    accuracy_notes: tuple[tuple[str, str], ...] = ()
+    """(what was published about the formats' effect on accuracy, its source)."""
     version: str = ""
 
     @property

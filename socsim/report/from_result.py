@@ -44,6 +44,7 @@ MOST_TEMPERATURES = 2000
 def report_data(result: Result) -> ReportData:
     """The records that panels and the trace export read."""
     from socsim import __version__
+    from socsim.result.accuracy import note_text
 
     summary = result.summary
     sentences = [verdict(summary), *(f"{remark}." for remark in remarks(summary))]
@@ -56,6 +57,7 @@ def report_data(result: Result) -> ReportData:
             *parameters("platform", result.platform.document),
             *parameters("workload", result.workload.document),
         ),
+        accuracy_notes=tuple((note_text(note), note["source"]) for note in result.accuracy_notes),
         version=__version__,
     )
 

@@ -37,6 +37,7 @@ def load(folder: str | Path) -> Result:
         runs=tuple(_run(folder, entry, stored["runs"]) for entry in summary["runs"]),
         options=stored["options"],
         result_dir=summary["result_dir"],
+        accuracy_notes=tuple(summary.get("accuracy_notes", ())),
         model=summary["model"],
     )
 

@@ -80,6 +80,8 @@ class Result:
     """How it was simulated: grain, decode, record, seed."""
     result_dir: str | None = None
     """Where it was saved."""
+    accuracy_notes: tuple[Mapping[str, Any], ...] = ()
+    """Published effects that concern its formats (`socsim.result.accuracy`); not simulated."""
     model: str = ""
     """The model's name; the workload's, where it is not given."""
 
@@ -94,6 +96,7 @@ class Result:
             "runtime": self.runtime,
             "result_dir": self.result_dir,
             "runs": [run.summary for run in self.runs],
+            "accuracy_notes": [dict(note) for note in self.accuracy_notes],
         }
 
     def to_json(self) -> str:

@@ -39,7 +39,13 @@ def build(data: ReportData) -> Panel:
         + "; ".join(f"{s}: {m}" for s, m in MEANINGS.items() if counts[s])
         + "."
     )
-    return Panel("provenance", "Assumptions and provenance", caption, (figure,), after=_table(rows, counts))
+    return Panel(
+        "provenance",
+        "Assumptions and provenance",
+        caption,
+        (figure,),
+        after=_table(rows, counts) + _notes(data.accuracy_notes),
+    )
 
 
 def _status(row: ParameterRow) -> str:
@@ -74,6 +80,15 @@ def _table(rows: tuple[ParameterRow, ...], counts: dict[str, int]) -> Markup:
     choices = Markup("").join(option.format(status, count) for status, count in counts.items() if count)
     body = Markup("").join(map(_row, rows))
     return FILTER.format(len(rows), choices, plural(len(rows), "parameter")) + TABLE.format(body)
+
+
+NOTES = Markup("<h3>Effects on accuracy: published, not simulated</h3><ul>{}</ul>")
+
+
+def _notes(notes: tuple[tuple[str, str], ...]) -> Markup:
+    """What others have measured of such formats."""
+    items = Markup("").join(Markup("<li>{} <small>({})</small></li>").format(text, source) for text, source in notes)
+    return NOTES.format(items) if notes else Markup("")
 
 
 def _row(row: ParameterRow) -> Markup:

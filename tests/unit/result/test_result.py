@@ -56,7 +56,16 @@ def result(*runs: DeviceRun) -> Result:
 
 def test_the_summary_has_the_keys_of_the_contract_in_their_order():
     summary = result().summary
-    assert list(summary) == ["schema", "platform", "workload", "model", "runtime", "result_dir", "runs"]
+    assert list(summary) == [
+        "schema",
+        "platform",
+        "workload",
+        "model",
+        "runtime",
+        "result_dir",
+        "runs",
+        "accuracy_notes",
+    ]
     assert (summary["schema"], summary["platform"], summary["workload"]) == ("socsim/run/v1", "round", "three-tokens")
     assert (summary["model"], summary["runtime"], summary["result_dir"]) == ("tiny", "none", None)
     assert [list(run) for run in summary["runs"]] == [KEYS, KEYS]
