@@ -41,7 +41,7 @@ def test_figures_carry_their_intervals(session):
 
 def test_bars_add_up_to_the_request(session):
     answer = session.answer("gpu", {})
-    options = socsim.RunOptions(decode="sampled")
+    options = socsim.RunOptions(decode="sampled", record="layer")
     (run,) = socsim.run("lunar-lake-268v", "chat-1k", devices=["gpu"], options=options).summary["runs"]
     seconds = sum(bar["value"] for bars in answer["time"].values() for bar in bars)
     assert seconds == pytest.approx(run["request_s"])
