@@ -16,7 +16,7 @@ from socsim.sim.memory import PS_PER_S
 from socsim.sim.rail import PL1, PL2, THERMAL
 from socsim.timeline.recorder import Recorder
 
-PACKAGE_TICKS: Final = 50
+PACKAGE_TICKS: Final = 100
 """Looks at the moving average in one time constant."""
 HORIZONS: Final = 10
 """A budget uses up what is left below a limit within this share of the time constant: no sooner, so that power settles
