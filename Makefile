@@ -70,6 +70,7 @@ bench: $(FULL) ## how fast the simulator is
 calibrate: $(FULL) ## the fits behind the shipped values, anew: fits.yaml, error bars, tables of VALIDATION.md
 	$(BIN)/socsim calibrate -o fits.yaml --residuals validation/residuals.csv --tables VALIDATION.md
 	$(BIN)/socsim validate --tables VALIDATION.md
+	$(BIN)/socsim validate --claims --tables VALIDATION.md
 
 docs: $(FULL) ## the documentation, in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from socsim.commands.arguments import json_option, path_name, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from socsim.study.claims import Decision
     from socsim.study.validate import Validation
@@ -52,7 +52,9 @@ def run(options: Namespace) -> int:
     if page:
         _write_page(validation, page)
     if options.tables:
-        _write_tables(validation, options.tables)
+        from socsim.study.validation_markdown import validation_tables
+
+        _write_tables(validation_tables(validation), options.tables)
     if options.json:
         write_json(validation_json(validation))
     elif not options.quiet:
@@ -79,14 +81,15 @@ def _import(options: Namespace) -> int:
     return 0
 
 
-def _write_tables(validation: Validation, path: str) -> None:
+def _write_tables(tables: Mapping[str, str], path: str) -> None:
+    """Write tables between the markers of a file."""
     from pathlib import Path
 
     from socsim.schema.loader import read_text
-    from socsim.study.validation_markdown import updated, validation_tables
+    from socsim.study.validation_markdown import updated
 
     file = Path(path)
-    file.write_text(updated(read_text(file), validation_tables(validation)), encoding="utf-8")
+    file.write_text(updated(read_text(file), tables), encoding="utf-8")
 
 
 def _page_in(folder: str) -> str:
@@ -130,10 +133,12 @@ def _show(validation: Validation, page: str | None) -> None:
 def _claims(options: Namespace) -> int:
     from socsim.commands.output import write_json
     from socsim.commands.progress import ProgressLine
-    from socsim.study.claims import claims_json, reproduce
+    from socsim.study.claims import claims_json, claims_markdown, reproduce
 
     with ProgressLine(quiet=options.quiet) as line:
         decisions = reproduce(progress=lambda fraction: line("simulating claims", fraction))
+    if options.tables:
+        _write_tables({"claims": claims_markdown(decisions)}, options.tables)
     if options.json:
         write_json(claims_json(decisions))
     elif not options.quiet:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from typing import Final
 
+from socsim.errors import SimulationError
 from socsim.study.evaluate import DEATH, Batch, Evaluated, How, Rows, failed
 from socsim.study.executor import Workers, is_death
 from socsim.study.points import Point
@@ -14,6 +15,8 @@ from socsim.study.points import Point
 BATCH_S: Final = 0.1
 """What a batch should take: long against the cost of handing it over, short against the study."""
 LARGEST_BATCH: Final = 64
+STILLBORN: Final = 10
+"""Deaths of workers, with no batch finished before, after which it is not the points."""
 ATTEMPTS: Final = 3
 """Deaths of workers that a point may cause before it is given up."""
 AHEAD: Final = 2
@@ -31,6 +34,8 @@ class Schedule:
         self._done = done
         self._point_s = BATCH_S
         self._deaths: dict[tuple[str, ...], int] = {}
+        self._barren: int | None = 0
+        """Pools that were replaced before any batch was finished; None once one was."""
         self._waiting: deque[Point] = deque()
         self._suspects: deque[Point] = deque()
         self._flying: dict[Future[Evaluated], Points] = {}
@@ -79,6 +84,7 @@ class Schedule:
             result = future.result()
             self._point_s = (self._point_s + result.seconds / len(points)) / 2
             self._done(list(zip(points, result.rows, strict=True)))
+            self._barren = None
             return True
         if not is_death(error):
             raise error
@@ -104,6 +110,10 @@ class Schedule:
             else:
                 future.cancel()
                 self._suspects.extend(self._flying.pop(future))
+        if self._barren is not None:
+            self._barren += 1
+            if self._barren > STILLBORN:
+                raise SimulationError("workers die before they have done anything: can they import what started them?")
         self._workers.rebuild()
 
 

@@ -164,7 +164,7 @@ def _panels() -> list[Panel]:
                "Click a point for its details.", ("pareto",), _selects("pareto", ("x", "y", "colour"))),
         _panel("details", "Details", "", (), '<div id="study-details"><p class="nothing">Click a point.</p></div>'),
         _panel("parallel", "Parallel coordinates", "One line per row, over the knobs and the objectives; "
-               "dark lines are on the front.", ("parallel",), ""),
+               "coloured lines are on the front.", ("parallel",), ""),
         _panel("response", "Response curve", "Each point is a row; the lines join the medians.", ("response",),
                _selects("response", ("knob", "figure", "colour")), half=True),
         _panel("heat", "Heat map", "The best row in each cell, over all other knobs.", ("heat",),

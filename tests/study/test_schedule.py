@@ -4,9 +4,10 @@ from concurrent.futures import BrokenExecutor, Future
 
 import pytest
 
+from socsim.errors import SimulationError
 from socsim.study.evaluate import Evaluated, How
 from socsim.study.points import Place, Point
-from socsim.study.schedule import ATTEMPTS, Schedule
+from socsim.study.schedule import ATTEMPTS, STILLBORN, Schedule
 
 HOW = How(("npu",), "kernel", "exact", 0)
 
@@ -91,3 +92,10 @@ def test_other_errors_are_not_swallowed():
 
     with pytest.raises(ZeroDivisionError):
         run(Wrong(), 3)
+
+
+def test_workers_that_never_start_end_the_study_with_a_word():
+    workers = Fragile(deadly=range(1000))
+    with pytest.raises(SimulationError, match="die before they have done anything"):
+        run(workers, 1000)
+    assert workers.rebuilt == STILLBORN
