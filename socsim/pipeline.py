@@ -51,6 +51,8 @@ class RunOptions:
     """Of everything random."""
     replay: bool = True
     """Whether what must repeat is simulated once; the bytes of a result do not depend on it."""
+    tables: bool = True
+    """Whether tables are measured that only reports and comparisons read; sweeps do without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +277,7 @@ def _simulated(
     watch = (lambda fraction: progress(plan.name, fraction)) if progress is not None else None
     how = SimOptions(options.grain, record_of(options, workload.spec), options.seed, options.replay, watch)
     timeline = simulate(program, platform.spec, how, workload.spec.policies, beside, workload.spec.request.repeat)
-    metrics = measure(timeline, program, platform.spec)
+    metrics = measure(timeline, program, platform.spec, tables=options.tables)
     error = sampling_error(timeline, STRATA) if is_sampled else None
     decode = options.decode if is_sampled else "exact"
     run = DeviceRun(plan.name, metrics=metrics, timeline=timeline, grain=options.grain, decode=decode)

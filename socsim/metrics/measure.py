@@ -153,8 +153,8 @@ def _per_request_mwh(energies: Energy | None, requests: int) -> float | None:
     return energies.energy_j / requests / J_PER_MWH if energies is not None and requests else None
 
 
-def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec) -> RunMetrics:
-    """The metrics of a run."""
+def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec, *, tables: bool = True) -> RunMetrics:
+    """The metrics of a run; without `tables` only what its summary needs, the rest is left empty (sweeps)."""
     phases = phases_of(timeline)
     rows, table = kernel_rows(timeline, phases), kernel_table(timeline.kernels)
     power = power_history(timeline, platform, rows, table, kernel_rows(timeline, phases, background=True))
@@ -175,15 +175,15 @@ def measure(timeline: Timeline, program: ProgramFacts, platform: PlatformSpec) -
         max_temperature_degc=max_temperature_degc(timeline),
         utilization=utilization(timeline, platform, rows, table, moved),
         residency_s=residency(timeline),
-        state_energies=state_energies(timeline, power, phases),
-        roofline=roofline(rows, table, bounds, shares),
+        state_energies=state_energies(timeline, power, phases) if tables else (),
+        roofline=roofline(rows, table, bounds, shares) if tables else (),
         roofs=roofs(platform, tuple(platform.devices)),
-        operators=operators(rows, table, bounds, shares, power),
-        power=power_windows(timeline, power),
+        operators=operators(rows, table, bounds, shares, power) if tables else {},
+        power=power_windows(timeline, power) if tables else None,
         bandwidth=bandwidth_windows(timeline),
         footprint=memory_footprint(timeline, program.footprint_bytes, program.prompt_tokens, program.output_tokens),
         unknown=power.unknown,
         speculation=speculation(timeline, rows, power),
-        time_terms=time_terms(timeline, platform, rows, table, bounds, shares),
-        energy_terms=energy_terms(timeline, platform, rows, table, power),
+        time_terms=time_terms(timeline, platform, rows, table, bounds, shares) if tables else {},
+        energy_terms=energy_terms(timeline, platform, rows, table, power) if tables else None,
     )

@@ -67,7 +67,7 @@ def evaluate(point: Point, how: How) -> Rows:
 
     try:
         platform, workload = _loaded(point, how.stamp)
-        options = RunOptions(grain=how.grain, decode=how.decode, record="step", seed=how.seed)
+        options = RunOptions(grain=how.grain, decode=how.decode, record="step", seed=how.seed, tables=False)
         result = run_loaded(platform, workload, how.devices, options)
     except SocsimError as error:
         return failed(how, str(error).splitlines()[0])
